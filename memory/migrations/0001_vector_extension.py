@@ -1,0 +1,9 @@
+"""pgvector, before the first vector column."""
+
+from django.db import migrations
+from pgvector.django import VectorExtension
+
+
+class Migration(migrations.Migration):
+    dependencies = ()
+    operations = (VectorExtension(),)
