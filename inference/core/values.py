@@ -25,6 +25,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """Exactly what is asked of an engine; frozen on the first attempt and the same in every later one.
 
     `max_tokens` is what the whole answer may use; an attempt that goes on asks for what is left.
+    `prompt_tokens` is as counted when it was assembled (never sent): it settles an answer that was cut.
     """
 
     model: str
@@ -35,6 +36,11 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     stop: list[str] = msgspec.field(default_factory=list)
     seed: int | None = None
     response_format: dict[str, Any] | None = None
+    prompt_tokens: int = 0
+
+    def encoded(self) -> bytes:
+        """As it is frozen in the log and the row."""
+        return msgspec.json.encode(self)
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -77,6 +83,7 @@ class ReplicaView(msgspec.Struct, frozen=True):
     url: str
     model: str
     max_running: int
+    version: str = ""
     continues: tuple[Way, ...] = ("text",)
     keeps_connections: bool = True
     api_key: str = ""
