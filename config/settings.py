@@ -1,6 +1,6 @@
 """Django's settings, in sections, all read from the environment: docs/settings.md lists every variable.
 
-Production (PARLEY_ENV=production, the default) refuses to start insecurely; `make up` and the tests say `development`.
+Production (PARLEY_ENV=production, the default) refuses to start insecurely; `make up` and tests say `development`.
 """
 
 from pathlib import Path

@@ -1,12 +1,13 @@
-"""What the tests set differently; the stores' addresses come from tests/conftest.py through the environment."""
+"""What the tests set differently; the stores' addresses come from tests/stores.py."""
 
 import os
 
-os.environ.setdefault("PARLEY_ENV", "development")
-os.environ.setdefault("DATABASE_URL", "postgres://parley@127.0.0.1:1/parley")
-os.environ.setdefault("VALKEY_URL", "redis://127.0.0.1:1/0")
+from tests import stores
 
-from config.settings import *  # noqa: F403
+os.environ.setdefault("PARLEY_ENV", "development")
+STARTS_STORES = stores.choose_addresses()
+
+from config.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

@@ -1,0 +1,77 @@
+"""One Postgres and one Valkey for the run; every xdist worker has databases of its own."""
+
+import os
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from django.conf import settings
+from django.db import connections
+
+from tests.stores import Stores
+
+_running = pytest.StashKey[Stores]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Starts the stores in the process that chose their addresses: xdist's controller, or the only one."""
+    if not settings.STARTS_STORES or config.option.collectonly or config.option.help:
+        return
+    database_port = urlsplit(settings.DATABASE_URL).port
+    valkey_port = urlsplit(settings.VALKEY_URL).port
+    assert database_port
+    assert valkey_port
+    config.stash[_running] = Stores(database_port, valkey_port).start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stops them, after an interruption too (a killed pytest takes them along: config/embedded/leash.py)."""
+    stores = config.stash.get(_running, None)
+    if stores is not None:
+        stores.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """The server goes at the end, so the test database need not be dropped: a stray connection would prevent it."""
+    return settings.STARTS_STORES or "PYTEST_XDIST_WORKER" in os.environ
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _closed_pools() -> Iterator[None]:
+    yield
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        connection.close_pool()
+
+
+@pytest.fixture(scope="session")
+def _valkey() -> Iterator["redis.Redis"]:
+    with redis.Redis.from_url(settings.VALKEY_URL) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _empty_valkey(request: pytest.FixtureRequest) -> None:
+    """Every test begins with nothing queued; the pure ones don't care."""
+    if request.path.parent.name not in {"pure", "architecture"}:
+        request.getfixturevalue("_valkey").flushdb()
+
+
+@pytest.fixture
+def valkey_url() -> str:
+    """This worker's Valkey database, empty at the start of the test."""
+    return str(settings.VALKEY_URL)
+
+
+@pytest.fixture
+def stores_environment(transactional_db: None) -> dict[str, str]:
+    """An environment for processes that a test starts, which then work on the test's own databases."""
+    parts = urlsplit(settings.DATABASE_URL)
+    name = connections["default"].settings_dict["NAME"]
+    return {
+        **os.environ,
+        "DATABASE_URL": parts._replace(path=f"/{name}").geturl(),
+        "VALKEY_URL": settings.VALKEY_URL,
+    }
