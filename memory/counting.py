@@ -13,6 +13,7 @@ from inference.core.values import ChatMessage, ReplicaView
 from memory.core.values import Overhead
 
 PROBE = "Hello"
+LONG_PROBE = " ".join([PROBE] * 40)
 AT_ONCE = 8
 KEPT_TEXTS = 512
 
@@ -92,18 +93,21 @@ class KnownCounts:
 async def measure(counter: Counter, *, with_system: bool) -> Overhead:
     """The template's overhead, from prompts of one, three and five turns: exact for one, never less for more.
 
+    The last two turns are long ones: a template that makes more of a text than its bare tokens is not linear.
     Some templates add a system message of their own where there is none, so the two cases are measured apart.
     """
     system = [ChatMessage("system", PROBE)] if with_system else []
     pair = [ChatMessage("assistant", PROBE), ChatMessage("user", PROBE)]
+    long_pair = [ChatMessage("assistant", LONG_PROBE), ChatMessage("user", LONG_PROBE)]
     first = [*system, ChatMessage("user", PROBE)]
-    probe, one, three, five = await asyncio.gather(
+    probe, long_probe, one, three, five = await asyncio.gather(
         counter.text(PROBE),
+        counter.text(LONG_PROBE),
         counter.chat(first),
         counter.chat(first + pair),
-        counter.chat(first + pair + pair),
+        counter.chat(first + pair + long_pair),
     )
-    steps = (three - one - 2 * probe, five - three - 2 * probe)
+    steps = (three - one - 2 * probe, five - three - 2 * long_probe)
     per_message = max(0, math.ceil(max(steps) / 2))
     return Overhead(one - len(first) * probe - per_message, per_message, linear=steps[0] == steps[1])
 
