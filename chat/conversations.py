@@ -1,6 +1,6 @@
 """What a person does with a conversation as a whole: start, rename, switch the branch.
 
-Turns begin in turns.py, which stands above and calls this; deleting, which stops answers first, is in removal.py.
+Turns begin in turns.py, which stands above and calls this. Deleting stops answers first: removal.py.
 """
 
 import uuid

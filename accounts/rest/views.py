@@ -1,5 +1,7 @@
 """Who is signed in, for the web UI and for programs."""
 
+from typing import cast
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -24,4 +26,4 @@ class Me(APIView):
     @extend_schema(operation_id="me", responses=PersonOut)
     def get(self, request: Request) -> Response:
         """Who is signed in; 401 when nobody is."""
-        return Response(PersonOut(request.user).data)
+        return Response(PersonOut(cast(User, request.user)).data)

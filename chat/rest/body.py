@@ -117,4 +117,5 @@ def _broken(form: Body) -> list[FieldError]:
 def _limit(form: Body, name: str, code: str | None) -> int | None:
     if code not in {"max_length", "min_length", "max_value", "min_value"}:
         return None
-    return getattr(form.fields[name], code)
+    limit: int | None = getattr(form.fields[name], code)
+    return limit

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.dateparse import parse_datetime
 from rest_framework.exceptions import NotFound
-from rest_framework.pagination import CursorPagination, Cursor
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 
 from chat.errors import FieldError, Invalid
@@ -17,11 +16,9 @@ class NewestFirst(CursorPagination):
     page_size = 50
     ordering = ("-updated_at", "-id")
 
-    def paginate_queryset(
-        self, queryset: QuerySet[Any], request: Request, view: Any = None
-    ) -> list[Any] | None:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
         """The page that the cursor names. Raises Invalid."""
-        page = super().paginate_queryset(queryset, request, view)
+        page: list[Any] | None = super().paginate_queryset(queryset, request, view)
         self.base_url = request.get_full_path()
         return page
 
@@ -29,7 +26,7 @@ class NewestFirst(CursorPagination):
         """Our own cursor back. Raises Invalid for anything else."""
         try:
             cursor = super().decode_cursor(request)
-            if cursor and cursor.position is not None and parse_datetime(cursor.position) is None:
+            if cursor and cursor.position is not None and parse_datetime(str(cursor.position)) is None:
                 raise ValueError(cursor.position)
         except (NotFound, ValueError):
             raise Invalid(errors=(FieldError("cursor", "It is none that this list gave."),)) from None

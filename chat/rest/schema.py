@@ -38,7 +38,7 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField(read_only=True)
     code = serializers.CharField(read_only=True)
     detail = serializers.CharField(read_only=True)
-    errors = Broken(many=True, read_only=True, required=False)
+    errors = Broken(many=True, read_only=True, required=False)  # type: ignore[assignment]  # not the property
     retry_after_s = serializers.IntegerField(read_only=True, required=False)
 
 
@@ -51,7 +51,7 @@ def refusals(answer: Any, *codes: int, status: int = 200) -> dict[Any, Any]:
     return {status: answer, (401, "application/problem+json"): signed_out, **problems}
 
 
-class BearerScheme(OpenApiAuthenticationExtension):
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The token of an app."""
 
     target_class = "accounts.authentication.BearerSession"
@@ -62,7 +62,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "meta.session_token of the app log-in"}
 
 
-class CookieScheme(OpenApiAuthenticationExtension):
+class CookieScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The cookie of a browser."""
 
     target_class = "accounts.authentication.BrowserSession"

@@ -1,4 +1,4 @@
-"""The shapes of docs/api.md, in and out. The fields of what comes in carry its limits; nothing is looked up here."""
+"""The shapes of docs/api.md, in and out. What comes in carries its limits; nothing is looked up here."""
 
 from typing import Any
 
@@ -45,9 +45,9 @@ class Send(Body):
     """POST turns."""
 
     client_id = ClientId()
-    conversation = Key(required=False, allow_null=True, default=None, help_text="null starts a new one")
-    parent = Key(
-        required=False, allow_null=True, default=None, help_text="the message this follows; null: first"
+    conversation = Key(allow_null=True, default=None, help_text="null starts a new one")
+    parent = Key(  # type: ignore[assignment]  # a declared field, not the serializer's own parent
+        allow_null=True, default=None, help_text="the message this follows; null: the first"
     )
     text = MessageText()
     model = ModelName()
@@ -115,12 +115,14 @@ class GenerationOut(serializers.ModelSerializer[Generation]):
     """An answer being made, or made."""
 
     message = serializers.UUIDField(source="message_id", allow_null=True, read_only=True)
+    state = serializers.ChoiceField(Generation.State.choices, read_only=True)
     usage = UsageOut(allow_null=True, read_only=True)
 
     class Meta:
         model = Generation
         fields: tuple[str, ...] = (
-            "pk", "message", "state", "model", "finish_reason", "error_code", "usage", "created_at", "finished_at",
+            "pk", "message", "state", "model", "finish_reason", "error_code", "usage", "created_at",
+            "finished_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -137,7 +139,9 @@ class MessageOut(serializers.Serializer[Shown]):
 
     pk = serializers.UUIDField(source="message.pk", read_only=True)
     conversation = serializers.UUIDField(source="message.conversation_id", read_only=True)
-    parent = serializers.UUIDField(source="message.parent_id", allow_null=True, read_only=True)
+    parent = serializers.UUIDField(  # type: ignore[assignment]
+        source="message.parent_id", allow_null=True, read_only=True
+    )
     role = serializers.ChoiceField(["user", "assistant"], source="message.role", read_only=True)
     parts = PartOut(source="message.parts", many=True, read_only=True)
     created_at = serializers.DateTimeField(source="message.created_at", read_only=True)

@@ -1,4 +1,4 @@
-"""REST: parse, call one function of chat, render. Refusals are raised below and rendered by chat/errors.py."""
+"""REST: parse, call one function of chat, render. Refusals are raised below, rendered by chat/errors.py."""
 
 import uuid
 from typing import Any
@@ -20,6 +20,7 @@ from chat.rest.schema import refusals
 
 def person(request: Request) -> uuid.UUID:
     """The key of who asks: all that goes down from a request."""
+    assert request.user.pk is not None  # noqa: S101 IsAuthenticated was asked before
     return request.user.pk
 
 
