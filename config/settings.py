@@ -181,6 +181,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["chat.rest.body.JsonBody"],
     "EXCEPTION_HANDLER": "chat.errors.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "SCHEMA_COERCE_PATH_PK": False,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Parley",

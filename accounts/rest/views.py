@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from accounts.models import User
 
 
+@extend_schema_serializer(component_name="Person")
 class PersonOut(serializers.ModelSerializer[User]):
     """A person, to themselves."""
 

@@ -27,7 +27,7 @@ class Broken(serializers.Serializer[Any]):
 
     field = serializers.CharField(read_only=True)
     reason = serializers.CharField(read_only=True)
-    limit = serializers.IntegerField(read_only=True, required=False)
+    limit = serializers.IntegerField(required=False)
 
 
 class Problem(serializers.Serializer[Any]):
@@ -38,8 +38,8 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField(read_only=True)
     code = serializers.CharField(read_only=True)
     detail = serializers.CharField(read_only=True)
-    errors = Broken(many=True, read_only=True, required=False)  # type: ignore[assignment]  # not the property
-    retry_after_s = serializers.IntegerField(read_only=True, required=False)
+    errors = Broken(many=True, required=False)  # type: ignore[assignment]  # not the property
+    retry_after_s = serializers.IntegerField(required=False)
 
 
 def refusals(answer: Any, *codes: int, status: int = 200) -> dict[Any, Any]:

@@ -3,11 +3,17 @@
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from chat.models import Conversation, Generation
 from chat.rest.body import Body, CleanText, Key
 from chat.tree import Shown
+
+
+def component(name: str) -> Any:
+    """The name of a shape in the OpenAPI document, where clients make types of it."""
+    return extend_schema_serializer(component_name=name)
 
 
 class MessageText(CleanText):
@@ -92,6 +98,7 @@ class PageQuery(Body):
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 
+@component("Conversation")
 class ConversationOut(serializers.ModelSerializer[Conversation]):
     """A conversation."""
 
@@ -104,6 +111,7 @@ class ConversationOut(serializers.ModelSerializer[Conversation]):
         extra_kwargs = {"pk": {"format": "hex_verbose"}}  # noqa: RUF012 DRF's own form
 
 
+@component("Usage")
 class UsageOut(serializers.Serializer[dict[str, int]]):
     """Tokens of one answer."""
 
@@ -111,6 +119,7 @@ class UsageOut(serializers.Serializer[dict[str, int]]):
     completion_tokens = serializers.IntegerField(read_only=True)
 
 
+@component("Generation")
 class GenerationOut(serializers.ModelSerializer[Generation]):
     """An answer being made, or made."""
 
@@ -127,6 +136,7 @@ class GenerationOut(serializers.ModelSerializer[Generation]):
         read_only_fields = fields
 
 
+@component("Part")
 class PartOut(serializers.Serializer[dict[str, str]]):
     """A part of a message."""
 
@@ -134,6 +144,7 @@ class PartOut(serializers.Serializer[dict[str, str]]):
     text = serializers.CharField(read_only=True)
 
 
+@component("Message")
 class MessageOut(serializers.Serializer[Shown]):
     """A message with the versions at its place and its last generation."""
 
@@ -156,6 +167,7 @@ class MessagePage(serializers.Serializer[dict[str, Any]]):
     next = serializers.CharField(allow_null=True, read_only=True, help_text="the page before this one")
 
 
+@component("Turn")
 class TurnOut(serializers.Serializer[Any]):
     """What was begun."""
 
@@ -174,6 +186,7 @@ class Stopping(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(Generation.State.choices, read_only=True)
 
 
+@component("GenerationWithPlace")
 class Place(GenerationOut):
     """An answer and, while it is queued, its place."""
 
@@ -184,6 +197,7 @@ class Place(GenerationOut):
         read_only_fields = fields
 
 
+@component("Model")
 class ModelOut(serializers.Serializer[Any]):
     """A model to choose."""
 
