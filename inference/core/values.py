@@ -65,8 +65,8 @@ class Usage(msgspec.Struct, frozen=True):
 class Chunk(msgspec.Struct, frozen=True):
     """One piece of an engine's stream: whole characters, with the ids that made them where the engine tells.
 
-    `tokens` is how many tokens this piece took; `ids` is None where they are unknown or not as many as `tokens`.
-    `finish_reason` is set on the last piece only, `usage` on any piece that carries it.
+    `tokens` is how many tokens this piece took; `ids` is None where they are unknown or not as many as
+    `tokens`. `finish_reason` is set on the last piece only, `usage` on any piece that carries it.
     """
 
     text: str = ""
@@ -87,3 +87,10 @@ class ReplicaView(msgspec.Struct, frozen=True):
     continues: tuple[Way, ...] = ("text",)
     keeps_connections: bool = True
     api_key: str = ""
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long an engine may be silent: until an answer's first token, and between two tokens."""
+
+    first_token_s: float = 30.0
+    token_gap_s: float = 15.0
