@@ -7,6 +7,7 @@ from chat.live import sse
 from chat.rest import turn_views, views
 
 urlpatterns = [
+    path("models", views.Models.as_view()),
     path("conversations", views.Conversations.as_view()),
     path("conversations/<uuid:pk>", views.ConversationView.as_view()),
     path("conversations/<uuid:pk>/messages", views.Messages.as_view()),
