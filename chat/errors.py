@@ -8,6 +8,7 @@
       NotResumable         the answer can't be continued
       Overloaded           no room in time
       NotSignedIn          no session, or it ended
+      TooLarge             a body over the limit
       BadFrame             a socket message that is none
 
 Exceptions carry data and know no HTTP; `describe` gives the problem, `problem_response` is DRF's door to it.
@@ -17,8 +18,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -107,6 +110,16 @@ class NotSignedIn(ChatError):
     detail = "Sign in, or send a valid token: the session is missing or has ended."
 
 
+class TooLarge(ChatError):
+    code = "too_large"
+    status = 413
+    title = "Too large"
+    detail = "The body is larger than this server takes; `errors` has the limit in bytes."
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(errors=(FieldError("body", "It has too many bytes.", limit_bytes),))
+
+
 class BadFrame(ChatError):
     code = "bad_frame"
     status = 400
@@ -130,6 +143,18 @@ def describe(error: ChatError) -> dict[str, Any]:
     return problem
 
 
+# What Django and DRF refuse by themselves: codes by status, as they are in docs/errors.md.
+FOREIGN_CODES = {
+    400: "parse_error",
+    403: "forbidden",
+    405: "method_not_allowed",
+    406: "not_acceptable",
+    415: "unsupported_media_type",
+    429: "throttled",
+    500: "server_error",
+}
+
+
 class _Foreign(ChatError):
     """A refusal of Django's or DRF's own, in our form."""
 
@@ -147,6 +172,8 @@ def from_exception(error: Exception) -> ChatError | None:
             return error
         case Http404():
             return NotFound()
+        case RequestDataTooBig():
+            return TooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         case PermissionDenied() | exceptions.PermissionDenied():
             return _Foreign(403, "forbidden", "Not allowed", str(error) or "You may not do this.")
         case (
@@ -158,7 +185,7 @@ def from_exception(error: Exception) -> ChatError | None:
         case exceptions.ValidationError():
             return Invalid(errors=tuple(_field_errors(error.detail)))
         case exceptions.APIException():
-            code = str(error.default_code)
+            code = FOREIGN_CODES.get(error.status_code, str(error.default_code))
             return _Foreign(error.status_code, code, code.replace("_", " ").capitalize(), str(error.detail))
     return None
 
@@ -186,3 +213,45 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     if known.status == 401:
         response["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def problem(error: ChatError) -> HttpResponse:
+    """The problem as a plain Django response, for what fails outside of DRF."""
+    return JsonResponse(describe(error), status=error.status, content_type="application/problem+json")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler400: a problem under /api/, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.bad_request(request, exception)
+    return problem(
+        from_exception(exception)
+        or _Foreign(400, "bad_request", "Bad request", "The request is malformed and was not read.")
+    )
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler403: a problem under /api/, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.permission_denied(request, exception)
+    return problem(
+        from_exception(exception) or _Foreign(403, "forbidden", "Not allowed", "You may not do this.")
+    )
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler404: a problem under /api/, Django's page elsewhere."""
+    return problem(NotFound()) if _is_api(request) else defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """handler500: a problem under /api/ that says nothing of the fault, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.server_error(request)
+    return problem(
+        _Foreign(500, "server_error", "Our fault", "Something broke here. It was recorded; try again later.")
+    )
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/api/")

@@ -178,9 +178,10 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["chat.rest.body.JsonBody"],
     "EXCEPTION_HANDLER": "chat.errors.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "SCHEMA_COERCE_PATH_PK": False,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Parley",

@@ -7,4 +7,11 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("_allauth/", include("allauth.headless.urls")),
     path("accounts/", include("allauth.urls")),
+    path("api/v1/", include("accounts.rest.urls")),
+    path("api/v1/", include("chat.rest.urls")),
 ]
+
+handler400 = "chat.errors.bad_request"
+handler403 = "chat.errors.permission_denied"
+handler404 = "chat.errors.page_not_found"
+handler500 = "chat.errors.server_error"

@@ -25,6 +25,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """Exactly what is asked of an engine; frozen on the first attempt and the same in every later one.
 
     `max_tokens` is what the whole answer may use; an attempt that goes on asks for what is left.
+    `prompt_tokens` is as counted when it was assembled (never sent): it settles an answer that was cut.
     """
 
     model: str
@@ -35,6 +36,11 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     stop: list[str] = msgspec.field(default_factory=list)
     seed: int | None = None
     response_format: dict[str, Any] | None = None
+    prompt_tokens: int = 0
+
+    def encoded(self) -> bytes:
+        """As it is frozen in the log and the row."""
+        return msgspec.json.encode(self)
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -59,8 +65,8 @@ class Usage(msgspec.Struct, frozen=True):
 class Chunk(msgspec.Struct, frozen=True):
     """One piece of an engine's stream: whole characters, with the ids that made them where the engine tells.
 
-    `tokens` is how many tokens this piece took; `ids` is None where they are unknown or not as many as `tokens`.
-    `finish_reason` is set on the last piece only, `usage` on any piece that carries it.
+    `tokens` is how many tokens this piece took; `ids` is None where they are unknown or not as many as
+    `tokens`. `finish_reason` is set on the last piece only, `usage` on any piece that carries it.
     """
 
     text: str = ""
@@ -77,6 +83,14 @@ class ReplicaView(msgspec.Struct, frozen=True):
     url: str
     model: str
     max_running: int
+    version: str = ""
     continues: tuple[Way, ...] = ("text",)
     keeps_connections: bool = True
     api_key: str = ""
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long an engine may be silent: until an answer's first token, and between two tokens."""
+
+    first_token_s: float = 30.0
+    token_gap_s: float = 15.0

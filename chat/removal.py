@@ -1,0 +1,18 @@
+"""Taking a conversation away for good: its answers are stopped, then nothing of it is left.
+
+Above turns.py, which stops answers. What memory and moderation keep about it is forgotten from here too.
+"""
+
+import uuid
+
+from chat import access, turns
+from chat.models import Generation
+
+
+def delete_conversation(user_pk: uuid.UUID, pk: uuid.UUID) -> None:
+    """Stop the answers in it and remove it with all messages; a late end finds no row. Raises NotFound."""
+    conversation = access.conversation(user_pk, pk)
+    unfinished = Generation.objects.filter(message__conversation=conversation, state__in=Generation.OPEN)
+    for generation in unfinished.values_list("pk", flat=True):
+        turns.stop(user_pk, generation)
+    conversation.delete()

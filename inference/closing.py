@@ -1,0 +1,94 @@
+"""How an answer leaves its dispatcher: finished and closed, or handed back (protocol 4.7, 2).
+
+The row first, then the log's `done`, the slot, settlement and follow-up work; each closing step may run twice.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from inference.answer import Answer, Claim
+from inference.core.events import Done, encode
+from inference.queue import Queue
+from inference.seams import Outcome, Rows, RowsDown, Sink, Unclosed, Waiting
+from inference.streams import Log, ValkeyDown
+
+logger = structlog.get_logger(__name__)
+
+RETRY_S = 0.25
+
+
+class Closer:
+    """Ends and hand-backs, for one dispatcher."""
+
+    def __init__(self, rows: Rows, sink: Sink, log: Log, valkey: Any) -> None:
+        self._rows, self._sink, self._log, self._valkey = rows, sink, log, valkey
+
+    async def finish(
+        self, claim: Claim, attempt: int, owner: UUID | None, number: int | None, outcome: Outcome
+    ) -> bool:
+        """Commit the end, waiting for Postgres as long as it takes, then close; False: it was not ours any more."""
+        while True:
+            try:
+                won = await self._sink.finish(claim.pk, attempt, owner, outcome)
+                break
+            except RowsDown:
+                logger.warning("finish_waits_for_postgres")
+                await asyncio.sleep(RETRY_S)
+        if won:
+            length = len(outcome.text) if outcome.text is not None else len(claim.standing)
+            await self.close(claim.pk, attempt, owner, number, outcome, length)
+        return won
+
+    async def close(
+        self, pk: UUID, attempt: int, owner: UUID | None, number: int | None, outcome: Outcome, length: int
+    ) -> None:
+        """`done` to the log, then what follows. Left to the sweep where a store is away."""
+        event = Done(outcome.state, length, outcome.finish_reason, outcome.usage, outcome.error_code)
+        purge = outcome.state == "blocked"
+        try:
+            await self._log.finish(pk, attempt, owner, number, encode(event), purge=purge)
+            waiting = await self._sink.close(pk, outcome)
+            await self.put(waiting)
+        except (*ValkeyDown, RowsDown) as error:
+            logger.warning("close_left_to_sweep", error=type(error).__name__)
+
+    async def close_again(self, unclosed: Unclosed) -> None:
+        """The same, for a row that ended without it."""
+        await self.close(
+            unclosed.pk, unclosed.attempt, unclosed.owner, None, unclosed.outcome, unclosed.length
+        )
+
+    async def hand_back(self, answer: Answer, failures: int) -> None:
+        """Checkpoint what stands and queue it for anyone; nothing when it was not ours any more."""
+        piece = answer.piece()
+        if piece is not None:
+            try:
+                await self._sink.checkpoint(answer.owner, [piece])
+            except RowsDown:
+                logger.warning("checkpoint_failed_at_hand_back")
+        await self._hand_back(answer.pk, answer.attempt, answer.owner, failures)
+
+    async def hand_back_claim(self, claim: Claim, owner: UUID, failures: int) -> None:
+        """Queue a claim that never came to run."""
+        await self._hand_back(claim.pk, claim.attempt, owner, failures)
+
+    async def put(self, waiting: Sequence[Waiting]) -> None:
+        """Into their queues; the sweep does it where Valkey is away."""
+        try:
+            for item in waiting:
+                await Queue(self._valkey, item.model).put(item.pk, item.enqueued_at_ms)
+        except ValkeyDown as error:
+            logger.warning("put_left_to_sweep", error=type(error).__name__)
+
+    async def _hand_back(self, pk: UUID, attempt: int, owner: UUID, failures: int) -> None:
+        try:
+            waiting = await self._rows.hand_back(pk, attempt, owner, failures=failures)
+        except RowsDown:
+            # Our lease runs out, or the next heartbeat keeps it: either way a sweep finds the row.
+            return logger.warning("hand_back_failed")
+        if waiting is not None:
+            await self.put([waiting])

@@ -1,0 +1,111 @@
+"""Opens an attempt in its answer's log, and opens it anew when the log is lost (protocol 3).
+
+Only while Postgres has confirmed this dispatcher within the last second.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from inference.answer import Answer
+from inference.keys import GRACE_TTL_S
+from inference.seams import Rows, RowsDown
+from inference.streams import Answered, Log, ValkeyDown
+
+logger = structlog.get_logger(__name__)
+
+FRESH_S = 1.0
+RETRY_S = 0.25
+
+
+class Lease:
+    """When Postgres last confirmed this dispatcher."""
+
+    def __init__(self) -> None:
+        self._confirmed_at = float("-inf")
+
+    def confirm(self) -> None:
+        """A heartbeat or claim succeeded just now."""
+        self._confirmed_at = time.monotonic()
+
+    async def fresh(self) -> None:
+        """Wait until it was confirmed within the last second."""
+        while time.monotonic() - self._confirmed_at > FRESH_S:
+            await asyncio.sleep(FRESH_S / 20)
+
+
+class Opening:
+    """One answer's `open`, kept trying in the background: text waits in memory and in checkpoints meanwhile."""
+
+    def __init__(
+        self,
+        log: Log,
+        rows: Rows,
+        lease: Lease,
+        answer: Answer,
+        opened: Callable[[Answer], None],
+        fence: Callable[[], None],
+    ) -> None:
+        self._log, self._rows, self._lease = log, rows, lease
+        self._answer = answer
+        self._opened, self._fence = opened, fence
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Open the attempt as it is."""
+        self._task = asyncio.create_task(self._open())
+
+    def again(self, above: int) -> None:
+        """Open as a new attempt above one that the log has seen; nothing if an opening is under way."""
+        if self._task is None or self._task.done():
+            self._answer.opened = False
+            self._task = asyncio.create_task(self._reopen(above))
+
+    def cancel(self) -> None:
+        """Stop trying."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _open(self) -> None:
+        while True:
+            answered = await self._try()
+            if answered.word in {"ok", "dup"}:
+                self._answer.was_opened()
+                return self._opened(self._answer)
+            # `done`: the log ended though the row did not (Postgres lost that commit); the row will follow it.
+            if answered.word == "done" or not await self._renew(answered.number):
+                return None
+
+    async def _reopen(self, above: int) -> None:
+        if await self._renew(above):
+            await self._open()
+
+    async def _try(self) -> Answered:
+        answer = self._answer
+        ttl_s = int(max(answer.claim.seconds_left, 0)) + GRACE_TTL_S
+        while True:
+            await self._lease.fresh()
+            v, x = answer.opening()
+            request = answer.work.request.encoded()
+            try:
+                return await self._log.open(answer.pk, answer.attempt, answer.owner, v, x, request, ttl_s)
+            except ValkeyDown as error:
+                logger.warning("log_not_opened", error=type(error).__name__)
+                await asyncio.sleep(RETRY_S)
+
+    async def _renew(self, above: int) -> bool:
+        answer = self._answer
+        while True:
+            try:
+                attempt = await self._rows.reclaim(answer.pk, answer.attempt, answer.owner, above)
+                break
+            except RowsDown:
+                await asyncio.sleep(RETRY_S)
+        if attempt is None:
+            self._fence()
+            return False
+        self._lease.confirm()
+        answer.renew(attempt)
+        return True

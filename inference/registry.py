@@ -1,0 +1,69 @@
+"""Which replicas can take work right now, as this dispatcher sees them: passive signals and probes."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+
+from inference.core.values import ReplicaView
+
+PROBE_DOWN_S = 0.5
+PROBE_READY_S = 5.0
+
+
+class Registry:
+    """Replicas start as not ready; a probe makes them ready, a failed call or probe unmakes it."""
+
+    def __init__(self, replicas: Sequence[ReplicaView], healthy: Callable[[ReplicaView], Awaitable[bool]]) -> None:
+        self._replicas = {replica.pk: replica for replica in replicas}
+        self._healthy = healthy
+        self._ready: set[str] = set()
+        self._not_before: dict[str, float] = {}
+        self._running: Counter[str] = Counter()
+        self.changed = asyncio.Event()
+
+    @property
+    def models(self) -> set[str]:
+        """Every model that has a replica."""
+        return {replica.model for replica in self._replicas.values()}
+
+    def candidates(self, model: str) -> list[ReplicaView]:
+        """Ready replicas of a model below their limit by our own count, least loaded first."""
+        free = [
+            replica
+            for pk, replica in self._replicas.items()
+            if replica.model == model and pk in self._ready and self._running[pk] < replica.max_running
+        ]
+        return sorted(free, key=lambda replica: self._running[replica.pk] / replica.max_running)
+
+    def took(self, replica: ReplicaView) -> None:
+        """An answer of ours runs there."""
+        self._running[replica.pk] += 1
+
+    def gave_back(self, replica: ReplicaView) -> None:
+        """It no longer does."""
+        self._running[replica.pk] -= 1
+
+    def failed(self, replica: ReplicaView, retry_after_s: float = 0.0) -> None:
+        """It could not be reached: out of rotation until a probe succeeds, and not before its own word."""
+        self._ready.discard(replica.pk)
+        self._not_before[replica.pk] = time.monotonic() + retry_after_s
+
+    async def watch(self) -> None:
+        """Probe until cancelled: the ones that are down often, the ready ones now and then."""
+        await asyncio.gather(*(self._watch(replica) for replica in self._replicas.values()))
+
+    async def _watch(self, replica: ReplicaView) -> None:
+        while True:
+            if time.monotonic() >= self._not_before.get(replica.pk, 0.0):
+                await self._probe(replica)
+            await asyncio.sleep(PROBE_READY_S if replica.pk in self._ready else PROBE_DOWN_S)
+
+    async def _probe(self, replica: ReplicaView) -> None:
+        was_ready = replica.pk in self._ready
+        if await self._healthy(replica):
+            self._ready.add(replica.pk)
+            if not was_ready:
+                self.changed.set()
+        else:
+            self._ready.discard(replica.pk)
