@@ -1,4 +1,4 @@
-"""The composition as a Django app: it has commands and checks, and brings the Celery app into every process."""
+"""The composition as a Django app: commands, checks, and the Celery app in every process."""
 
 from django.apps import AppConfig
 

@@ -14,6 +14,6 @@ app.autodiscover_tasks()
 app.steps["worker"].add(DjangoStructLogInitStep)
 
 
-@signals.setup_logging.connect
+@signals.setup_logging.connect  # type: ignore[untyped-decorator]
 def _keep_django_logging(**_: Any) -> None:
     """Connected, it keeps Celery from replacing the JSON log."""

@@ -1,6 +1,6 @@
 """Deploy checks where Django has none: `manage.py check --deploy` names the variable to set.
 
-What must never happen is refused by settings.py at the start already; here is what only a deployment can judge.
+What must never happen is refused by settings.py at the start; here is what only a deployment can judge.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,10 @@ def _findings() -> Iterator[tuple[int, str]]:
     if not Path(settings.CATALOGUE).is_file():
         yield 7, f"CATALOGUE names {settings.CATALOGUE}, which is not there: no model could answer."
     if len(settings.METRICS_TOKEN) < 16:
-        yield 8, "METRICS_TOKEN is not set or shorter than 16 characters: /metrics can't be read from outside."
+        yield (
+            8,
+            "METRICS_TOKEN is not set or shorter than 16 characters: /metrics can't be read from outside.",
+        )
 
 
 def _is_for_development(backend: str) -> bool:

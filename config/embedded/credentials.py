@@ -22,7 +22,9 @@ def load(path: Path) -> Credentials:
     if path.exists():
         return Credentials(**json.loads(path.read_text()))
     lengths = {"secret_key": 48, "admin_password": 12}
-    made = Credentials(**{each.name: secrets.token_urlsafe(lengths.get(each.name, 24)) for each in fields(Credentials)})
+    made = Credentials(
+        **{each.name: secrets.token_urlsafe(lengths.get(each.name, 24)) for each in fields(Credentials)}
+    )
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,4 +1,4 @@
-"""`make down`: stops a running `make up`, or what a killed one left. Needs nothing but the standard library."""
+"""`make down`: stops a running `make up`, or what a killed one left. Standard library only."""
 
 import os
 import signal

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from config.embedded import processes
+from config.embedded import installation, processes, progress
 
 NOT_SOURCES = {"node_modules", "dist", "coverage"}
 COMPRESSED = {".js", ".css", ".svg"}
@@ -22,17 +22,31 @@ def build(folder: Path, stamp: Path, log: Path) -> str:
     before = _read(stamp)
     if before == now and (folder / "dist" / "index.html").exists():
         return "unchanged"
-    if before.get("packages") != now["packages"] or not (folder / "node_modules").is_dir():
-        _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder, log)
+    _install(folder, stamp, log)
     _run(["npm", "run", "build", "--silent"], folder, log)
     _compress(folder / "dist")
     stamp.write_text(json.dumps(now))
     return "built"
 
 
+def test(folder: Path, stamp: Path, log: Path) -> None:
+    """Types and tests of the UI; raises StartFailed."""
+    _install(folder, stamp, log)
+    for script in ("typecheck", "test"):
+        _run(["npm", "run", script, "--silent"], folder, log)
+
+
 def node_path() -> str:
     """PATH with the environment's node and npm first: npm's scripts look for `node` there."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
+def _install(folder: Path, stamp: Path, log: Path) -> None:
+    packages = _digest(_package_files(folder))
+    before = _read(stamp)
+    if before.get("packages") != packages or not (folder / "node_modules").is_dir():
+        _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder, log)
+        stamp.write_text(json.dumps({**before, "packages": packages}))
 
 
 def _run(command: list[str], folder: Path, log: Path) -> None:
@@ -69,3 +83,26 @@ def _compress(dist: Path) -> None:
     """Beside each file its gzip, which whitenoise finds and sends."""
     for path in [path for path in dist.rglob("*") if path.suffix in COMPRESSED]:
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+
+def main() -> int:
+    """`build` or `test`, for the Makefile; 1 and the end of the log if it failed."""
+    installation.make_folders()
+    log = installation.log("web-ui")
+    log.unlink(missing_ok=True)
+    place = installation.ROOT / "frontend", installation.DATA / "frontend.json", log
+    wanted = sys.argv[1]
+    try:
+        with progress.step(f"Web UI, {wanted}") as notes:
+            if wanted == "test":
+                test(*place)
+            else:
+                notes.append(build(*place))
+    except processes.StartFailed as problem:
+        progress.say(f"  {problem}\n{progress.tail(log)}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

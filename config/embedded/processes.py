@@ -69,7 +69,7 @@ def stop(child: subprocess.Popen[bytes], wait_s: float, end_signal: signal.Signa
 def run_to_end(
     command: Sequence[str | Path], log: Path, *, environment: Mapping[str, str], folder: Path
 ) -> None:
-    """Runs a program that should end by itself; raises StartFailed if it fails, kills all of it if interrupted."""
+    """Runs a program that should end by itself; raises StartFailed if it fails, kills it if interrupted."""
     child = start(command, log, environment=environment, folder=folder)
     try:
         if child.wait() != 0:

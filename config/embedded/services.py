@@ -1,4 +1,4 @@
-"""The children of `make up`, each as a Service: its command, its settings, its place in the order of the end."""
+"""The children of `make up`, each as a Service: command, settings, place in the order of the end."""
 
 import os
 import tomllib
@@ -100,7 +100,13 @@ keeps_connections = false
 
 
 def _service(
-    name: str, command: list[str], settings: Mapping[str, str], order: int, *, wait_s: float = 5, nice: int = 0
+    name: str,
+    command: list[str],
+    settings: Mapping[str, str],
+    order: int,
+    *,
+    wait_s: float = 5,
+    nice: int = 0,
 ) -> Service:
     return Service(
         name,

@@ -1,4 +1,4 @@
-"""Which processes a `make up` runs: written down as they start, so that what a kill left behind can be found and stopped.
+"""Which processes a `make up` runs, written down as they start: what a kill leaves can be found and stopped.
 
 A pid alone proves nothing; it counts only together with the moment its process began.
 """
@@ -75,8 +75,10 @@ def only_one(path: Path) -> Iterator[None]:
         yield
 
 
-def stop_leftovers(record: Record, end_signals: Mapping[str, signal.Signals], wait_s: float = 10) -> list[str]:
-    """Ends what a killed supervisor left, if it is provably ours; returns the names of what was still there."""
+def stop_leftovers(
+    record: Record, end_signals: Mapping[str, signal.Signals], wait_s: float = 10
+) -> list[str]:
+    """Ends what a killed supervisor left, if provably ours; returns the names of what was still there."""
     left = {name: process for name, process in record.children.items() if process.is_alive()}
     for name, process in left.items():
         _signal(process, end_signals.get(name, signal.SIGTERM))
@@ -100,9 +102,8 @@ def _signal(process: Process, number: signal.Signals) -> None:
 def _began(pid: int) -> str | None:
     if sys.platform == "linux":
         return _began_linux(pid)
-    shown = subprocess.run(  # noqa: S603
-        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False  # noqa: S607
-    )
+    command = ["ps", "-o", "lstart=", "-p", str(pid)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 ours
     return shown.stdout.strip() or None
 
 

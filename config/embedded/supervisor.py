@@ -42,7 +42,11 @@ class Supervisor:
     """The children, and the record of them on disk."""
 
     def __init__(
-        self, record: Record, path: Path, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        record: Record,
+        path: Path,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._record, self._path, self._say, self._clock = record, path, say, clock
         self._running: dict[str, _Running] = {}
@@ -54,7 +58,7 @@ class Supervisor:
         return child
 
     def tend(self) -> None:
-        """One look at all children: those that died are started again, at once the first time, then ever later."""
+        """One look at all: what died is started again, at once the first time, then ever later."""
         now = self._clock()
         for running in self._running.values():
             if running.due is None:

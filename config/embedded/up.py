@@ -46,7 +46,9 @@ class Start:
         self._rows()
         with step("Web UI") as notes:
             notes.append(
-                frontend.build(installation.ROOT / "frontend", installation.DATA / "frontend.json", log("web-ui"))
+                frontend.build(
+                    installation.ROOT / "frontend", installation.DATA / "frontend.json", log("web-ui")
+                )
             )
         self._processes()
         self._answer()
@@ -59,7 +61,9 @@ class Start:
             port, password = self._ports["postgres"], self._credentials.database_password
             notes.append(port.note)
             who = postgres.prepare(installation.DATA / "postgres", password)
-            self._wait(services.database(port.number, who), lambda: postgres.accepts(port.number, password), 60)
+            self._wait(
+                services.database(port.number, who), lambda: postgres.accepts(port.number, password), 60
+            )
             postgres.ensure_database(port.number, password)
             self.settings["DATABASE_URL"] = postgres.url(port.number, password)
 
@@ -69,7 +73,9 @@ class Start:
                 return
             port, password = self._ports["valkey"], self._credentials.valkey_password
             notes.append(port.note)
-            self._wait(services.cache(port.number, password), lambda: valkey.answers(port.number, password), 20)
+            self._wait(
+                services.cache(port.number, password), lambda: valkey.answers(port.number, password), 20
+            )
             self.settings["VALKEY_URL"] = valkey.url(port.number, password)
 
     def _engine(self) -> None:
@@ -93,7 +99,9 @@ class Start:
     def _way_in(self) -> str:
         shown = installation.DATA / "administrator-shown"
         secrets = installation.SECRETS.relative_to(installation.ROOT)
-        password = f"in {secrets}" if shown.exists() else f"{self._credentials.admin_password}, kept in {secrets}"
+        password = (
+            f"in {secrets}" if shown.exists() else f"{self._credentials.admin_password}, kept in {secrets}"
+        )
         shown.touch()
         return f"administrator: {installation.ADMIN_EMAIL}, password {password}; admin pages at /admin/"
 
@@ -137,7 +145,10 @@ class Start:
 
     def _manage(self, *arguments: str, **settings: str) -> None:
         processes.run_to_end(
-            manage(*arguments), log(arguments[0]), environment={**self.settings, **settings}, folder=installation.ROOT
+            manage(*arguments),
+            log(arguments[0]),
+            environment={**self.settings, **settings},
+            folder=installation.ROOT,
         )
 
 

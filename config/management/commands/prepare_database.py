@@ -11,7 +11,7 @@ from config.administrator import ensure
 class Command(BaseCommand):
     """Safe to run again at every start."""
 
-    help = "Applies migrations; with --admin EMAIL makes that administrator, with the password in ADMIN_PASSWORD."
+    help = "Applies migrations; --admin EMAIL makes that administrator, with the password in ADMIN_PASSWORD."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--admin", metavar="EMAIL")

@@ -10,7 +10,9 @@ from config import trial
 class Command(BaseCommand):
     """What `make up` calls before it says that Parley is ready."""
 
-    help = "Signs in over HTTP as a user made for this, asks one question, reads the stream, removes the user."
+    help = (
+        "Signs in over HTTP as a user made for this, asks one question, reads the stream, removes the user."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("url", help="where the web server is, for instance http://127.0.0.1:8000")
