@@ -38,7 +38,9 @@ class Statements:
         parameters = {k: v for k, v in wrapper.get_connection_params().items() if k in _CONNECTION_KEYS}
         conninfo = psycopg.conninfo.make_conninfo(**parameters)
         kwargs = {"autocommit": True, "prepare_threshold": 0}
-        return cls(AsyncConnectionPool(conninfo, min_size=1, max_size=size, timeout=2, open=False, kwargs=kwargs))
+        return cls(
+            AsyncConnectionPool(conninfo, min_size=1, max_size=size, timeout=2, open=False, kwargs=kwargs)
+        )
 
     async def open(self) -> None:
         """Start connecting in the background."""

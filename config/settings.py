@@ -205,6 +205,7 @@ START_BY_S = {
     "api": env.integer("START_BY_API_S", 60),
     "batch": env.integer("START_BY_BATCH_S", 600),
 }
+LEASE_S = env.integer("LEASE_S", 3)
 ANSWER_LIMIT_S = env.integer("ANSWER_LIMIT_S", 600)
 
 # --- background work ---

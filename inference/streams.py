@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
@@ -36,14 +35,6 @@ class Answered(NamedTuple):
 
     word: str
     number: int
-
-
-class Extra(msgspec.Struct, omit_defaults=True):
-    """The `x` of an entry: token ids of its text (None where unknown), tokens spent so far, and the engine's end."""
-
-    ids: list[int] | None = None
-    tokens: int = 0
-    end: dict[str, Any] | None = None
 
 
 class State(NamedTuple):
@@ -110,7 +101,9 @@ class Log:
         (attempt, number), raw = await pipe.execute()
         if attempt is None:
             return State(exists=False, last=None, entries=[])
-        entries = [Entry(EntryId.parse(id.decode()), fields[b"v"], fields.get(b"x", b"")) for id, fields in raw]
+        entries = [
+            Entry(EntryId.parse(id.decode()), fields[b"v"], fields.get(b"x", b"")) for id, fields in raw
+        ]
         return State(True, EntryId(int(attempt), int(number)), entries)
 
     async def heads(self, pks: Sequence[UUID]) -> list[EntryId | None]:
