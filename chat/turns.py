@@ -3,8 +3,34 @@
 Order (protocol 7): known client id, reserve, moderate, admit, write, queue. No HTTP and no socket in here.
 """
 
+import hashlib
 import uuid
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from psycopg.types.json import Jsonb
+from redis.exceptions import RedisError
+
+from accounts import limits
+from accounts.models import new_pk
+from chat import access, notices
+from chat.errors import AnswerRunning, ClientIdReused, FieldError, Invalid, NotFound, NotResumable
+from chat.models import Generation, Message
+from chat.text import clean
+from inference import catalogue, keys, valkey
+from inference.catalogue import Model
+from inference.queue import Queue
+
+logger = structlog.get_logger(__name__)
+
+BEGIN = (Path(__file__).parent / "sql" / "begin.sql").read_text()
+FINISH = (Path(__file__).parent / "sql" / "finish.sql").read_text()
+TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +42,22 @@ class Turn:
     answer: uuid.UUID
     generation: uuid.UUID
     state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What one turn will write; `text` None means no user message of its own, `answer` an existing one."""
+
+    user: uuid.UUID
+    client_id: str
+    body_hash: bytes
+    model: Model
+    priority: str
+    conversation: uuid.UUID | None
+    parent: uuid.UUID | None
+    text: str | None = None
+    answer: uuid.UUID | None = None
+    waits_for: uuid.UUID | None = None
 
 
 def begin(
@@ -30,28 +72,248 @@ def begin(
 ) -> Turn:
     """Send a message and queue its answer, or return what this client id began before.
 
-    Raises NotFound, Invalid, AnswerRunning, ClientIdReused, Overloaded.
+    Raises NotFound, Invalid, AnswerRunning, ClientIdReused.
     """
-    raise NotImplementedError
+    text = _checked(text)
+    body_hash = _hash("send", conversation, parent, text, model)
+    if known := _known(user_pk, client_id, body_hash):
+        return known
+    chosen = _model(model)
+    with transaction.atomic():
+        waits_for = _follow(user_pk, conversation, parent)
+        plan = _Plan(
+            user_pk, client_id, body_hash, chosen, priority, conversation, parent, text, waits_for=waits_for
+        )
+        return _write(plan)
 
 
 def edit(
     user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID, text: str, model: str | None = None
 ) -> Turn:
-    """A sibling of a user message, with an answer of its own."""
-    raise NotImplementedError
+    """A sibling of a user message, with an answer of its own. Raises as `begin`."""
+    text = _checked(text)
+    body_hash = _hash("edit", message, text, model)
+    if known := _known(user_pk, client_id, body_hash):
+        return known
+    row = _message(user_pk, message, Message.Role.USER)
+    return _write(
+        _Plan(
+            user_pk,
+            client_id,
+            body_hash,
+            _model(model),
+            "interactive",
+            row.conversation_id,
+            row.parent_id,
+            text,
+        )
+    )
 
 
 def regenerate(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID, model: str | None = None) -> Turn:
-    """A sibling of an assistant message."""
-    raise NotImplementedError
+    """A sibling of an assistant message; a running one is not touched. Raises as `begin`."""
+    body_hash = _hash("regenerate", message, model)
+    if known := _known(user_pk, client_id, body_hash):
+        return known
+    row = _message(user_pk, message, Message.Role.ASSISTANT)
+    return _write(
+        _Plan(user_pk, client_id, body_hash, _model(model), "interactive", row.conversation_id, row.parent_id)
+    )
 
 
 def resume(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID) -> Turn:
-    """A new generation of the same assistant message, from the text that stands. Raises NotResumable."""
-    raise NotImplementedError
+    """A new generation of the same assistant message, from the text that stands.
+
+    Raises NotResumable where the last one is complete or blocked, AnswerRunning while one is open.
+    """
+    body_hash = _hash("continue", message)
+    if known := _known(user_pk, client_id, body_hash):
+        return known
+    row = _message(user_pk, message, Message.Role.ASSISTANT)
+    with transaction.atomic():
+        Message.objects.select_for_update().get(pk=row.pk)
+        last = Generation.objects.filter(message=row).order_by("-id").first()
+        if last is None or last.state in (Generation.State.COMPLETE, Generation.State.BLOCKED):
+            raise NotResumable
+        if last.state in Generation.OPEN:
+            raise AnswerRunning
+        plan = _Plan(
+            user_pk,
+            client_id,
+            body_hash,
+            _model(last.model),
+            "interactive",
+            row.conversation_id,
+            row.parent_id,
+            answer=row.pk,
+        )
+        return _write(plan)
 
 
 def stop(user_pk: uuid.UUID, generation: uuid.UUID) -> str:
     """Ask an answer to stop; returns the state it has now. Idempotent; text released before stays."""
-    raise NotImplementedError
+    row = access.generation(user_pk, generation)
+    if row.state not in Generation.OPEN:
+        return row.state
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE chat_generation SET stop_requested_at = coalesce(stop_requested_at, now())
+               WHERE id = %s AND state IN ('queued', 'running') RETURNING state, attempt, owner""",
+            [row.pk],
+        )
+        found = cursor.fetchone()
+    if found is None:
+        return Generation.objects.values_list("state", flat=True).get(pk=row.pk)
+    state, attempt, owner = found
+    if owner is not None:
+        _publish_stop(owner, row.pk)
+    elif attempt == 0 and _stop_queued(row.pk):
+        notices.tell_conversation_changed(user_pk, row.message.conversation_id if row.message else row.pk)
+        return Generation.State.STOPPED
+    return state
+
+
+def _checked(text: str) -> str:
+    text = clean(text)
+    if not text.strip():
+        raise Invalid(errors=(FieldError("text", "Write something: the message is empty."),))
+    if len(text) > settings.MAX_MESSAGE_CHARS:
+        reason = f"The message is too long: {len(text)} characters."
+        raise Invalid(errors=(FieldError("text", reason, settings.MAX_MESSAGE_CHARS),))
+    return text
+
+
+def _hash(*values: Any) -> bytes:
+    return hashlib.sha256(msgspec.json.encode(values)).digest()
+
+
+def _known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
+    row = Generation.objects.filter(user_id=user_pk, client_id=client_id).select_related("message").first()
+    if row is None:
+        return None
+    if bytes(row.body_hash) != body_hash:
+        raise ClientIdReused
+    if row.message is None:
+        raise NotFound
+    asked = row.message.parent_id
+    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.state)
+
+
+def _model(name: str | None) -> Model:
+    models = catalogue.current()
+    model = models.find(name) if name else models.default
+    if model is None:
+        raise Invalid(errors=(FieldError("model", "There is no such model; GET /api/v1/models lists them."),))
+    return model
+
+
+def _message(user_pk: uuid.UUID, pk: uuid.UUID, role: str) -> Message:
+    row = access.message(user_pk, pk)
+    if row.role != role:
+        raise Invalid(errors=(FieldError("message", f"This takes a message of the {role}."),))
+    return row
+
+
+def _follow(user_pk: uuid.UUID, conversation: uuid.UUID | None, parent: uuid.UUID | None) -> uuid.UUID | None:
+    """Lock the parent's open generation; what to wait for, if it was asked to stop. Raises AnswerRunning."""
+    if conversation is None:
+        if parent is not None:
+            raise Invalid(errors=(FieldError("parent", "A new conversation has no message to follow."),))
+        return None
+    row = access.conversation(user_pk, conversation)
+    if parent is None:
+        if row.leaf_id is not None:
+            raise Invalid(errors=(FieldError("parent", "Name the message that this one follows."),))
+        return None
+    message = access.message_of(row, parent)
+    if message.role != Message.Role.ASSISTANT:
+        raise Invalid(errors=(FieldError("parent", "A message follows an answer; this is none."),))
+    running = (
+        Generation.objects.select_for_update().filter(message=message, state__in=Generation.OPEN).first()
+    )
+    if running is None:
+        return None
+    if running.stop_requested_at is None:
+        raise AnswerRunning
+    return running.pk
+
+
+def _write(plan: _Plan) -> Turn:
+    """One statement, then the queue on commit; a twin that was faster is returned instead."""
+    limits.reserve(plan.user, plan.client_id, model=plan.model.id, tokens=plan.model.max_tokens)
+    turn = Turn(
+        plan.conversation or new_pk(),
+        new_pk() if plan.text is not None else plan.parent,
+        plan.answer or new_pk(),
+        new_pk(),
+        Generation.State.QUEUED,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(BEGIN, _parameters(plan, turn))
+        row = cursor.fetchone()
+    if row is None:
+        twin = _known(plan.user, plan.client_id, plan.body_hash)
+        if twin is None:
+            raise NotFound
+        return twin
+    if plan.waits_for is None:
+        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, row[0]))
+    transaction.on_commit(lambda: notices.tell_conversation_changed(plan.user, turn.conversation))
+    return turn
+
+
+def _parameters(plan: _Plan, turn: Turn) -> dict[str, Any]:
+    text = plan.text or ""
+    start_by_s = settings.START_BY_S[plan.priority]
+    return {
+        "generation": turn.generation,
+        "answer": turn.answer,
+        "user": plan.user,
+        "client_id": plan.client_id,
+        "body_hash": plan.body_hash,
+        "priority": plan.priority,
+        "model": plan.model.id,
+        "model_version": plan.model.version,
+        "waits_for": plan.waits_for,
+        "start_by_s": start_by_s,
+        "deadline_s": start_by_s + settings.ANSWER_LIMIT_S,
+        "conversation": turn.conversation,
+        "starts": plan.conversation is None,
+        "title": " ".join(text.split())[:TITLE_CHARS],
+        "conversation_model": plan.model.id,
+        "message": turn.message if plan.text is not None else None,
+        "parent": plan.parent,
+        "parts": Jsonb([{"type": "text", "text": text}]),
+        "writes_answer": plan.answer is None,
+    }
+
+
+def _put(pk: uuid.UUID, model: str, enqueued_at_ms: int) -> None:
+    try:
+        Queue(valkey.shared(), model).put(pk, enqueued_at_ms)
+    except (RedisError, OSError) as error:
+        logger.warning("put_left_to_sweep", error=type(error).__name__)
+
+
+def _publish_stop(owner: uuid.UUID, pk: uuid.UUID) -> None:
+    try:
+        valkey.shared().publish(keys.dispatcher_channel(owner), str(pk))
+    except (RedisError, OSError) as error:
+        logger.warning("stop_left_to_heartbeat", error=type(error).__name__)
+
+
+def _stop_queued(pk: uuid.UUID) -> bool:
+    """End a row that nobody claimed; False when somebody just did."""
+    parameters = {
+        "pk": pk,
+        "attempt": 0,
+        "owner": None,
+        "state": Generation.State.STOPPED,
+        "parts": None,
+        "finish_reason": None,
+        "error_code": None,
+        "usage": None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(FINISH, parameters)
+        return cursor.fetchone() is not None

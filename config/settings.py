@@ -1,6 +1,6 @@
 """Django's settings, in sections, all read from the environment: docs/settings.md lists every variable.
 
-Production (PARLEY_ENV=production, the default) refuses to start insecurely; `make up` and tests say `development`.
+Production (PARLEY_ENV=production, the default) refuses to start insecurely; `make up` says `development`.
 """
 
 from pathlib import Path
@@ -31,6 +31,8 @@ if not DEVELOPMENT:
         raise ImproperlyConfigured("SECRET_KEY must have at least 50 random characters in production.")
     if not SECURE:
         raise ImproperlyConfigured("PUBLIC_URL must be https:// in production.")
+    if DEBUG:
+        raise ImproperlyConfigured("DEBUG must be off in production: its pages show settings and rows.")
 
 # --- apps ---
 INSTALLED_APPS = [
@@ -62,8 +64,10 @@ INSTALLED_APPS = [
     "config",
 ]
 MIDDLEWARE = [
+    "config.middleware.Health",
+    "config.middleware.RequestLog",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.StaticFiles",
     "config.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -72,7 +76,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -217,6 +220,7 @@ START_BY_S = {
     "api": env.integer("START_BY_API_S", 60),
     "batch": env.integer("START_BY_BATCH_S", 600),
 }
+LEASE_S = env.integer("LEASE_S", 3)
 ANSWER_LIMIT_S = env.integer("ANSWER_LIMIT_S", 600)
 
 # --- background work ---
@@ -228,7 +232,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 
 # --- files, language, time ---
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+# Served from where they lie (whitenoise with finders): there is nothing to collect.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/app/assets/.+-[\w-]{8}\.\w+$"
 FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
 STATICFILES_DIRS = [("app", FRONTEND_DIST)] if FRONTEND_DIST.is_dir() else []
 USE_TZ = True
@@ -241,3 +247,4 @@ DJANGO_STRUCTLOG_CELERY_ENABLED = True
 # Its middleware would look the user up and pin the result to the request: no app could sign in by token then.
 # accounts/authentication.py puts the user into the log instead.
 DJANGO_STRUCTLOG_USER_ID_FIELD = None
+METRICS_TOKEN = env.text("METRICS_TOKEN", "")

@@ -3,7 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config.web import index
+
+PAGES = ("", "login", "signup", "reset", "reset/<path:key>", "verify/<path:key>", "c/<uuid:pk>")
+
 urlpatterns = [
+    *(path(page, index) for page in PAGES),
     path("admin/", admin.site.urls),
     path("_allauth/", include("allauth.headless.urls")),
     path("accounts/", include("allauth.urls")),

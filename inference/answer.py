@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
-from inference.core.events import Delta, Open, Snapshot, encode, text_parts
+from inference.core.events import Delta, Extra, Open, Snapshot, encode, text_parts
 from inference.core.values import Chunk, Progress, Request
-from inference.streams import Answered, Batch, Extra
+from inference.streams import Answered, Batch
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -140,8 +140,10 @@ class Attempt:
             return Outcome(state, text, tokens, work.end.get("reason"), None, work.end.get("usage") or usage)
         if self._claim.stop_requested or self._halted is Halt.STOP:
             return Outcome("stopped", text, tokens, usage=usage)
-        if self._replica is None or self._claim.seconds_left <= 0:
+        if self._claim.seconds_left <= 0:
             return Outcome("failed", text, tokens, error_code="deadline", usage=usage)
+        if self._replica is None:
+            return Outcome("failed", text, tokens, error_code="engine_unavailable", usage=usage)
         if tokens >= work.request.max_tokens:
             return Outcome("complete", text, tokens, "length", usage=usage)
         same = self._replica.version == self._claim.model_version
@@ -236,7 +238,9 @@ class Attempt:
         if not await self._parts.closer.finish(self._claim, attempt, self._parts.owner, number, outcome):
             raise NotOurs
         metrics.FINISHED.labels(outcome.state, outcome.error_code or "").inc()
-        logger.info("answer_finished", state=outcome.state, error_code=outcome.error_code, tokens=outcome.tokens)
+        logger.info(
+            "answer_finished", state=outcome.state, error_code=outcome.error_code, tokens=outcome.tokens
+        )
 
     async def _settle(self, answer: Answer) -> None:
         await self._parts.ticker.settle(answer, SETTLE_S)

@@ -7,8 +7,7 @@ it holds no client socket, and no answer belongs to it longer than its lease.
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import structlog
@@ -48,10 +47,12 @@ class Dispatcher:
         engine: Engine,
         registry: Registry,
         valkey: "Redis[bytes]",
+        subscriber: "Redis[bytes]",
         lease_s: float = 3.0,
     ) -> None:
         self.owner = owner
-        self._rows, self._sink, self._valkey = rows, sink, valkey
+        self._rows, self._sink = rows, sink
+        self._valkey, self._subscriber = valkey, subscriber
         self._registry = registry
         self._lease_s = lease_s
         self._log = Log(valkey)
@@ -285,7 +286,7 @@ class Dispatcher:
         mine = keys.dispatcher_channel(self.owner)
         while True:
             try:
-                async with self._valkey.pubsub(ignore_subscribe_messages=True) as subscriber:
+                async with self._subscriber.pubsub(ignore_subscribe_messages=True) as subscriber:
                     await subscriber.subscribe(mine, *channels)
                     for wake in self._wake.values():
                         wake.set()
@@ -320,5 +321,3 @@ async def _wait(event: asyncio.Event, timeout_s: float) -> None:
             await event.wait()
     except TimeoutError:
         pass
-
-

@@ -10,11 +10,11 @@ from typing import Protocol
 import aiohttp
 
 from inference import wire
-from inference.reply import AnswerReader
 from inference.connections import Connections
 from inference.core import sse
 from inference.core.values import ChatMessage, Chunk, Patience, Progress, ReplicaView, Request, Usage, Way
 from inference.errors import Stalled, StreamCut
+from inference.reply import AnswerReader
 from inference.tokens import Tokens
 
 # After the last chunk a kept connection is worth waiting for the end of its body, but not long.

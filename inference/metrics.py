@@ -3,7 +3,9 @@
 from prometheus_client import Counter, Gauge, Histogram
 
 FINISHED = Counter("parley_answers_finished_total", "Answers that reached an end", ["state", "error_code"])
-HANDED_BACK = Counter("parley_answers_handed_back_total", "Attempts that ended without the answer's end", ["why"])
+HANDED_BACK = Counter(
+    "parley_answers_handed_back_total", "Attempts that ended without the answer's end", ["why"]
+)
 FENCED = Counter("parley_answers_fenced_total", "Attempts dropped because another owner had taken over")
 RUNNING = Gauge("parley_answers_running", "Answers this dispatcher runs now")
 TOKENS = Counter("parley_tokens_released_total", "Tokens released to readers", ["model"])

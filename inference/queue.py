@@ -36,7 +36,9 @@ class Queue:
     def claim(self, replica: str, owner: UUID, limit: int) -> Any:
         """The pk (bytes) of the head, with a slot `pk:owner` on the replica; None if none or no slot is free."""
         slots = keys.queue_slots(self._model, replica)
-        return self._valkey.eval(CLAIM, 2, keys.queue_waiting(self._model), slots, str(owner), limit, SLOT_TTL_S)
+        return self._valkey.eval(
+            CLAIM, 2, keys.queue_waiting(self._model), slots, str(owner), limit, SLOT_TTL_S
+        )
 
     def release(self, pk: UUID, owner: UUID, replica: str) -> Any:
         """Give an owner's slot back and wake the dispatchers; a slot of another owner stays."""

@@ -14,7 +14,9 @@ PROBE_READY_S = 5.0
 class Registry:
     """Replicas start as not ready; a probe makes them ready, a failed call or probe unmakes it."""
 
-    def __init__(self, replicas: Sequence[ReplicaView], healthy: Callable[[ReplicaView], Awaitable[bool]]) -> None:
+    def __init__(
+        self, replicas: Sequence[ReplicaView], healthy: Callable[[ReplicaView], Awaitable[bool]]
+    ) -> None:
         self._replicas = {replica.pk: replica for replica in replicas}
         self._healthy = healthy
         self._ready: set[str] = set()

@@ -106,5 +106,3 @@ class Sink(Protocol):
 
     async def close(self, pk: UUID, outcome: Outcome) -> list[Waiting]:
         """Settle, queue follow-up work, mark closed; answers that waited for this one. May run twice."""
-
-

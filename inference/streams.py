@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
@@ -38,20 +37,13 @@ class Answered(NamedTuple):
     number: int
 
 
-class Extra(msgspec.Struct, omit_defaults=True):
-    """The `x` of an entry: token ids of its text (None where unknown), tokens spent so far, and the engine's end."""
-
-    ids: list[int] | None = None
-    tokens: int = 0
-    end: dict[str, Any] | None = None
-
-
 class State(NamedTuple):
     """A log as read: `first` of the entries asked for may be later than wanted; `exists` is false when it is gone."""
 
     exists: bool
     last: EntryId | None
     entries: list[Entry]
+    done: bool = False
 
 
 class _Script:
@@ -105,13 +97,15 @@ class Log:
     async def read(self, pk: UUID, after: EntryId, count: int | None = READ_COUNT) -> State:
         """Entries after an id, at most `count`, and where the log stands; one round trip."""
         pipe = self._valkey.pipeline(transaction=False)
-        pipe.hmget(keys.log_hash(pk), "a", "n")
+        pipe.hmget(keys.log_hash(pk), "a", "n", "done")
         pipe.xrange(keys.log_entries(pk), min=f"({after}" if after.n >= 0 else "-", count=count)
-        (attempt, number), raw = await pipe.execute()
+        (attempt, number, done), raw = await pipe.execute()
         if attempt is None:
             return State(exists=False, last=None, entries=[])
-        entries = [Entry(EntryId.parse(id.decode()), fields[b"v"], fields.get(b"x", b"")) for id, fields in raw]
-        return State(True, EntryId(int(attempt), int(number)), entries)
+        entries = [
+            Entry(EntryId.parse(id.decode()), fields[b"v"], fields.get(b"x", b"")) for id, fields in raw
+        ]
+        return State(True, EntryId(int(attempt), int(number)), entries, done is not None)
 
     async def heads(self, pks: Sequence[UUID]) -> list[EntryId | None]:
         """Where each log stands, None where it is gone; one round trip for all."""

@@ -62,7 +62,9 @@ class Ticker:
 
     async def _round(self) -> bool:
         answers, self._dirty = self._dirty, set()
-        ready = [(answer, batch) for answer in answers if answer.opened and (batch := answer.batch()) is not None]
+        ready = [
+            (answer, batch) for answer in answers if answer.opened and (batch := answer.batch()) is not None
+        ]
         if not ready:
             return True
         try:
@@ -82,5 +84,3 @@ class Ticker:
             self.poke(answer)
         elif answered.word in {"gone", "fenced"}:
             self._trouble(answer, answered)
-
-

@@ -34,7 +34,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    """The server goes at the end, so the test database need not be dropped: a stray connection would prevent it."""
+    """The server goes at the end, so nothing need be dropped, which a stray connection would prevent."""
     return settings.STARTS_STORES or "PYTEST_XDIST_WORKER" in os.environ
 
 

@@ -1,7 +1,10 @@
--- Mark an ended answer closed, and name the answers that waited for it. %(pk)s. May run twice.
+-- Mark an ended answer closed; whose it is, and the answers that waited for it. %(pk)s. May run twice.
 WITH closed AS (
   UPDATE chat_generation SET closed_at = coalesce(closed_at, now())
   WHERE id = %(pk)s AND state NOT IN ('queued', 'running')
+  RETURNING id, user_id, client_id, message_id
 )
-SELECT id, model, (extract(epoch FROM created_at) * 1000)::bigint
-FROM chat_generation WHERE waits_for_id = %(pk)s AND state = 'queued'
+SELECT c.user_id, c.client_id, m.conversation_id, w.id, w.model, (extract(epoch FROM w.created_at) * 1000)::bigint
+FROM closed AS c
+LEFT JOIN chat_message AS m ON m.id = c.message_id
+LEFT JOIN chat_generation AS w ON w.waits_for_id = c.id AND w.state = 'queued'

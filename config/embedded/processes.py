@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 LEASH = Path(__file__).with_name("leash.py")
@@ -16,6 +17,10 @@ LEASH = Path(__file__).with_name("leash.py")
 
 class StartFailed(Exception):
     """A program ended or did not answer in time; the message says which, the log says why."""
+
+    def __init__(self, message: str, log: Path | None = None) -> None:
+        super().__init__(message)
+        self.log = log
 
 
 def start(
@@ -59,6 +64,19 @@ def stop(child: subprocess.Popen[bytes], wait_s: float, end_signal: signal.Signa
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+
+
+def run_to_end(
+    command: Sequence[str | Path], log: Path, *, environment: Mapping[str, str], folder: Path
+) -> None:
+    """Runs a program that should end by itself; raises StartFailed if it fails, kills it if interrupted."""
+    child = start(command, log, environment=environment, folder=folder)
+    try:
+        if child.wait() != 0:
+            raise StartFailed(f"`{' '.join(map(str, command[-2:]))}` failed", log)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # what it started itself, too
 
 
 def wait_until(ready: Callable[[], bool], child: subprocess.Popen[bytes], name: str, wait_s: float) -> None:

@@ -20,7 +20,7 @@ def binary() -> Path:
 def start(
     folder: Path, port: int, log: Path, password: str = "", databases: int = 16
 ) -> subprocess.Popen[bytes]:
-    """A server on loopback; the password goes by a file that only its owner reads, not by the command line."""
+    """A server on loopback. The password goes by a file of the owner alone, not by the command line."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     configuration = folder / "valkey.conf"
     configuration.touch(mode=0o600)

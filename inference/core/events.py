@@ -86,6 +86,14 @@ def decode(raw: bytes | str) -> Event:
     return _decoder.decode(raw)
 
 
+class Extra(msgspec.Struct, omit_defaults=True):
+    """The `x` of an entry: token ids of its text (None where unknown), tokens spent so far, and the engine's end."""
+
+    ids: list[int] | None = None
+    tokens: int = 0
+    end: dict[str, Any] | None = None
+
+
 def text_parts(text: str) -> list[dict[str, Any]]:
     """A plain answer as message parts; no text, no part."""
     return [{"type": "text", "text": text}] if text else []

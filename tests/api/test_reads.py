@@ -2,11 +2,10 @@
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from tests.factories.accounts import make_user
-from tests.factories.chat import make_branch, make_conversation, make_generation, make_message
+from tests.factories.chat import make_branch, make_conversation
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,171 @@
+"""One reader of one answer: live entries while they follow without a gap, the log where they don't (protocol 6).
+
+Pull-based, so that a slow reader holds nothing but its place: its buffer is bounded, and what overflows is read
+again from the log, with deltas merged. Text is never kept here.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import NamedTuple
+from uuid import UUID
+
+from inference.core.events import BEFORE_ALL, Delta, EntryId, decode, encode
+from inference.core.reader import is_next
+from inference.hub import Hub
+from inference.streams import Entry, ValkeyDown
+
+BUFFER_EVENTS = 256
+BUFFER_BYTES = 128 * 1024
+ROW_POLL_S = 1.0
+
+DONE = b'{"type":"done"'
+DELTA = b'{"type":"delta"'
+SNAPSHOT = b'{"type":"snapshot"'
+
+# What Postgres has for a reader whose log is gone: entries newer than an id, the last one `done` if terminal.
+Fallback = Callable[[UUID, EntryId], Awaitable[list[Entry]]]
+
+
+class Event(NamedTuple):
+    """What a reader is sent: `n_from` where it covers several entries, `v` as it stands in the log."""
+
+    id: EntryId
+    v: bytes
+    n_from: int | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether this is the end."""
+        return self.v.startswith(DONE)
+
+
+class Follower:
+    """Iterate it: events in order from `after`, until `done`."""
+
+    def __init__(self, hub: Hub, pk: UUID, after: EntryId | None, fallback: Fallback) -> None:
+        self.pk = pk
+        self.last = after or BEFORE_ALL
+        self.heard_at = time.monotonic()
+        self._hub, self._fallback = hub, fallback
+        self._live: deque[Entry] = deque()
+        self._live_bytes = 0
+        self._reads = True
+        self._ended = False
+        self._wake = asyncio.Event()
+
+    def offer(self, entry: EntryId, v: bytes) -> None:
+        """Take a live entry; when the reader is too slow forget it, it is in the log."""
+        self.heard_at = time.monotonic()
+        self._live.append(Entry(entry, v))
+        self._live_bytes += len(v)
+        if len(self._live) > BUFFER_EVENTS or self._live_bytes > BUFFER_BYTES:
+            self._forget()
+        self._wake.set()
+
+    def must_read(self) -> None:
+        """Read the log before anything else."""
+        self._reads = True
+        self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        await self._hub.listen(self)
+        try:
+            while not self._ended:
+                for event in await self._next():
+                    self.last = event.id
+                    self._ended = event.is_done
+                    yield event
+        finally:
+            await self._hub.leave(self)
+
+    async def _next(self) -> Iterable[Event]:
+        if self._reads:
+            self._reads = False
+            return await self._read()
+        if not self._live:
+            self._wake.clear()
+            await self._wake.wait()
+            return ()
+        entry = self._live.popleft()
+        self._live_bytes -= len(entry.v)
+        if entry.id <= self.last:
+            return ()
+        if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT):
+            return (Event(entry.id, entry.v),)
+        self._reads = True
+        return ()
+
+    async def _read(self) -> list[Event]:
+        """What the log has after `last`; without a log that follows, what the row has."""
+        try:
+            state = await self._hub.log.read(self.pk, self.last)
+        except ValkeyDown:
+            return await self._read_row()
+        if not state.exists or not _follows(self.last, state.entries):
+            return await self._read_row()
+        assert state.last is not None  # noqa: S101 a log that exists has a head
+        # More than one read holds, or the head moved on in between: read again before going live.
+        reached = state.entries[-1].id if state.entries else self.last
+        self._reads = reached < state.last
+        self._ended = state.done and reached >= state.last and not state.entries
+        return merged(state.entries)
+
+    async def _read_row(self) -> list[Event]:
+        entries = await self._fallback(self.pk, self.last)
+        newer = [Event(entry.id, entry.v) for entry in entries if entry.id > self.last]
+        # The reader had the end already: there is nothing to wait for.
+        self._ended = bool(entries) and not newer
+        if not entries:
+            await asyncio.sleep(ROW_POLL_S)
+        self._reads = True
+        return newer
+
+    def _forget(self) -> None:
+        self._live.clear()
+        self._live_bytes = 0
+        self._reads = True
+
+
+def _follows(last: EntryId, entries: list[Entry]) -> bool:
+    """Whether a log's entries after `last` begin where the reader is: next in its attempt, or a new attempt."""
+    return (
+        not entries or entries[0].id.n == 0 or is_next(last, entries[0].id) or entries[0].v.startswith(DONE)
+    )
+
+
+def merged(entries: Iterable[Entry]) -> list[Event]:
+    """Runs of deltas of one part and attempt as one event each, bounded in size; all else as it stands."""
+    events: list[Event] = []
+    run: list[Entry] = []
+    for entry in entries:
+        if run and not _joins(run, entry):
+            events.append(_joined(run))
+            run = []
+        run.append(entry)
+    if run:
+        events.append(_joined(run))
+    return events
+
+
+MERGED_BYTES = 16 * 1024
+
+
+def _joins(run: list[Entry], entry: Entry) -> bool:
+    deltas = entry.v.startswith(DELTA) and run[-1].v.startswith(DELTA)
+    small = sum(len(part.v) for part in run) + len(entry.v) <= MERGED_BYTES
+    return deltas and small and entry.id.attempt == run[-1].id.attempt and _part(entry) == _part(run[-1])
+
+
+def _part(entry: Entry) -> int:
+    event = decode(entry.v)
+    return event.part if isinstance(event, Delta) else -1
+
+
+def _joined(run: list[Entry]) -> Event:
+    if len(run) == 1:
+        return Event(run[0].id, run[0].v)
+    deltas = [decode(entry.v) for entry in run]
+    text = "".join(delta.text for delta in deltas if isinstance(delta, Delta))
+    return Event(run[-1].id, encode(Delta(_part(run[0]), text)), run[0].id.n)

@@ -1,0 +1,35 @@
+"""Connections to Valkey: one shared sync client for the web's small calls, an async one for each loop."""
+
+from functools import cache
+from typing import Any
+
+import redis
+import redis.asyncio
+from django.conf import settings
+
+TIMEOUT_S = 2.0
+
+
+@cache
+def shared() -> Any:
+    """This process's sync client; thread-safe. A call fails within TIMEOUT_S when Valkey is away."""
+    return redis.Redis.from_url(
+        settings.VALKEY_URL, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S / 4
+    )
+
+
+def connect() -> "redis.asyncio.Redis[bytes]":
+    """A client of its own for the running loop; close it there."""
+    return redis.asyncio.Redis.from_url(
+        settings.VALKEY_URL, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S / 4
+    )
+
+
+def subscriber() -> "redis.asyncio.Redis[bytes]":
+    """A client for subscriptions: silence on it is no fault, so it has no read time-out."""
+    return redis.asyncio.Redis.from_url(
+        settings.VALKEY_URL,
+        socket_timeout=None,
+        socket_connect_timeout=TIMEOUT_S / 4,
+        health_check_interval=5,
+    )
