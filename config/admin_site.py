@@ -14,6 +14,10 @@ def _may(permission: str) -> Callable[[HttpRequest], bool]:
     return lambda request: request.user.has_perm(permission)
 
 
+def _never(request: HttpRequest) -> bool:
+    return False
+
+
 def _rows(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
     return {
         "title": title,
@@ -52,7 +56,7 @@ UNFOLD = {
                 "title": "Elsewhere",
                 "separator": True,
                 "items": [
-                    {"title": "The chat", "icon": "open_in_new", "link": "/"},
+                    {"title": "The chat", "icon": "open_in_new", "link": "/", "active": _never},
                     {"title": "The API", "icon": "api", "link": reverse_lazy("docs")},
                 ],
             },
