@@ -63,15 +63,3 @@ def _empty_valkey(request: pytest.FixtureRequest) -> None:
 def valkey_url() -> str:
     """This worker's Valkey database, empty at the start of the test."""
     return str(settings.VALKEY_URL)
-
-
-@pytest.fixture
-def stores_environment(transactional_db: None) -> dict[str, str]:
-    """An environment for processes that a test starts, which then work on the test's own databases."""
-    parts = urlsplit(settings.DATABASE_URL)
-    name = connections["default"].settings_dict["NAME"]
-    return {
-        **os.environ,
-        "DATABASE_URL": parts._replace(path=f"/{name}").geturl(),
-        "VALKEY_URL": settings.VALKEY_URL,
-    }

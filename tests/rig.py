@@ -16,14 +16,18 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import aiohttp
+from django.conf import settings
+from django.db import connections
 
 from inference.core.events import EntryId, decode
 from inference.core.reader import Action, Reader
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 20.0
+START_S = 60.0
 
 
 def free_port() -> int:
@@ -44,6 +48,17 @@ def catalogue_text(urls: Sequence[str], **model: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
+def stores_environment() -> dict[str, str]:
+    """An environment for processes that work on this test worker's own databases."""
+    parts = urlsplit(settings.DATABASE_URL)
+    name = connections["default"].settings_dict["NAME"]
+    return {
+        **os.environ,
+        "DATABASE_URL": parts._replace(path=f"/{name}").geturl(),
+        "VALKEY_URL": settings.VALKEY_URL,
+    }
+
+
 class Process:
     """One process of the product; its log goes to a file."""
 
@@ -51,6 +66,7 @@ class Process:
         self.name, self._command, self._environment = name, command, environment
         self.log = logs / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._logged = 0
 
     def start(self) -> Self:
         """Run it, in a session of its own."""
@@ -71,6 +87,24 @@ class Process:
         """Of the running process."""
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is there, and not ended by itself."""
+        return self._process is not None and self._process.poll() is None
+
+    def truncate_log(self) -> None:
+        """Forget what it wrote."""
+        self._logged = self.log.stat().st_size
+
+    def written(self) -> str:
+        """What it wrote since then."""
+        return self.log.read_bytes()[self._logged :].decode()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal and do not wait."""
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """End it and wait until it is gone."""
@@ -100,14 +134,37 @@ class Rig:
         """A web process, listening once this returns."""
         port = self._ports.setdefault(name, free_port())
         size = ["--websocket-max-message-size", "20000000", "--websocket-max-frame-size", "20000000"]
-        command = ["-m", "daphne", "-b", "127.0.0.1", "-p", str(port), *_daphne_sizes(size), "config.asgi:application"]
+        command = [
+            "-m",
+            "daphne",
+            "-b",
+            "127.0.0.1",
+            "-p",
+            str(port),
+            *_daphne_sizes(size),
+            "config.asgi:application",
+        ]
         process = self._start(name, command)
-        wait_for(lambda: _listens(port), f"{name} to listen")
+        wait_for(lambda: _listens(port), f"{name} to listen", START_S)
         return process
 
     def dispatcher(self, name: str = "d1") -> Process:
         """A dispatcher."""
         return self._start(name, ["manage.py", "run_dispatcher"])
+
+    def ensure(self, *names: str) -> None:
+        """These processes run, whatever a test before did to them; their logs begin anew."""
+        for name in names:
+            process = self.processes.get(name)
+            if process is None or not process.runs:
+                self.web(name) if name.startswith("web") else self.dispatcher(name)
+            self.processes[name].truncate_log()
+
+    def end_others(self, *names: str) -> None:
+        """Everything but these ends."""
+        for name, process in self.processes.items():
+            if name not in names:
+                process.kill()
 
     def url(self, web: str = "web") -> str:
         """Where a web process is."""
@@ -115,7 +172,7 @@ class Rig:
 
     def logs(self) -> str:
         """All that the processes wrote."""
-        return "\n".join(f"== {p.name}\n{p.log.read_text()}" for p in self.processes.values())
+        return "\n".join(f"== {p.name}\n{p.written()}" for p in self.processes.values())
 
     def _start(self, name: str, command: Sequence[str]) -> Process:
         if name not in self.processes:
@@ -180,7 +237,9 @@ class Client:
         assert (await socket.receive())["type"] == "hello"
         return socket
 
-    async def sse(self, generation: str, last: str | None = None) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    async def sse(
+        self, generation: str, last: str | None = None
+    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Id and data of each event of one response."""
         headers = {"Last-Event-ID": last} if last else {}
         url = f"{self.url}/api/v1/generations/{generation}/events"

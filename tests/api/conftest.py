@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +9,12 @@ from asgiref.sync import sync_to_async
 
 from tests.engines.process import FakeEngine
 from tests.factories import accounts
-from tests.rig import Client, Rig, catalogue_text
+from tests.rig import Client, Rig, catalogue_text, stores_environment
 
 
 @pytest.fixture(scope="session")
 def _engine_process() -> Iterator[FakeEngine]:
-    with FakeEngine(gap_ms=5, first_ms=10, tokens=40) as engine:
+    with FakeEngine(gap_ms=5, first_ms=10, tokens=40, seeded=True) as engine:
         yield engine
 
 
@@ -26,16 +25,26 @@ def engine(_engine_process: FakeEngine) -> FakeEngine:
     return _engine_process
 
 
-@pytest.fixture
-def rig(
-    stores_environment: dict[str, str], engine: FakeEngine, tmp_path: Path, request: pytest.FixtureRequest
+@pytest.fixture(scope="session")
+def _product(
+    django_db_setup: None, _engine_process: FakeEngine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Rig]:
-    """The product over that engine; nothing runs yet."""
-    catalogue = tmp_path / "catalogue.toml"
-    catalogue.write_text(catalogue_text([engine.url], first_token_timeout_s=5, token_gap_timeout_s=2))
-    with Rig(stores_environment, catalogue, tmp_path, LEASE_S=1) as rig:
+    """The product's processes are started once a run: a start takes seconds, a test should not."""
+    folder = tmp_path_factory.mktemp("product")
+    catalogue = folder / "catalogue.toml"
+    urls = [_engine_process.url]
+    catalogue.write_text(catalogue_text(urls, first_token_timeout_s=3, token_gap_timeout_s=2))
+    with Rig(stores_environment(), catalogue, folder, LEASE_S=1) as rig:
         yield rig
-    sys.stdout.write(rig.logs())  # shown when the test failed
+
+
+@pytest.fixture
+def rig(transactional_db: None, engine: FakeEngine, _product: Rig) -> Iterator[Rig]:
+    """The product over that engine, one web and one dispatcher running; its rows go after the test."""
+    _product.ensure("web", "d1")
+    yield _product
+    sys.stdout.write(_product.logs())  # shown when the test failed
+    _product.end_others("web", "d1")
 
 
 @pytest.fixture
