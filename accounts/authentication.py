@@ -5,17 +5,20 @@ The token of an app is the key of its session, as allauth hands it out. No right
 
 import uuid
 from importlib import import_module
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
 from rest_framework import authentication
 from rest_framework.request import Request
+from structlog import contextvars
 
 from accounts.errors import NotAuthenticated
 from accounts.models import User
 
 SCHEME = "bearer"
+Found = TypeVar("Found", bound=tuple[User, Any])
 
 
 def user_of_token(token: str) -> tuple[User, str]:
@@ -50,13 +53,18 @@ def _user_of_session(session_key: str) -> User | None:
     return user if isinstance(user, User) else None
 
 
+def _logged(found: Found) -> Found:
+    contextvars.bind_contextvars(user_id=str(found[0].pk))
+    return found
+
+
 class BearerSession(authentication.BaseAuthentication):
     """`Authorization: Bearer TOKEN`: a wrong token is refused, never tried as something else."""
 
     def authenticate(self, request: Request) -> tuple[User, str] | None:
         """The person and the session's key; None where the header is not ours."""
         token = bearer_token(request.headers.get("Authorization", ""))
-        return None if token is None else user_of_token(token)
+        return None if token is None else _logged(user_of_token(token))
 
     def authenticate_header(self, request: Request) -> str:
         """What 401 asks for."""
@@ -65,6 +73,11 @@ class BearerSession(authentication.BaseAuthentication):
 
 class BrowserSession(authentication.SessionAuthentication):
     """The session cookie, with the CSRF token on every request that changes something."""
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        """The person of the cookie; None where there is none."""
+        found: tuple[User, None] | None = super().authenticate(request)
+        return None if found is None else _logged(found)
 
     def authenticate_header(self, request: Request) -> str:
         """Makes DRF answer 401, not 403, when there is no session."""

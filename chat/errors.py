@@ -21,7 +21,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.views import defaults
+from django.views import csrf, defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -143,6 +143,7 @@ def describe(error: ChatError) -> dict[str, Any]:
     return problem
 
 
+API_PREFIXES = ("/api/", "/_allauth/")
 # What Django and DRF refuse by themselves: codes by status, as they are in docs/errors.md.
 FOREIGN_CODES = {
     400: "parse_error",
@@ -221,7 +222,7 @@ def problem(error: ChatError) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: a problem under /api/, Django's page elsewhere."""
+    """handler400: a problem for API calls, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.bad_request(request, exception)
     return problem(
@@ -231,7 +232,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler403: a problem under /api/, Django's page elsewhere."""
+    """handler403: a problem for API calls, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.permission_denied(request, exception)
     return problem(
@@ -240,12 +241,12 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler404: a problem under /api/, Django's page elsewhere."""
+    """handler404: a problem for API calls, Django's page elsewhere."""
     return problem(NotFound()) if _is_api(request) else defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500: a problem under /api/ that says nothing of the fault, Django's page elsewhere."""
+    """handler500: a problem for API calls that says nothing of the fault, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.server_error(request)
     return problem(
@@ -253,5 +254,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     )
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """CSRF_FAILURE_VIEW: a problem where programs and the web UI call, Django's page elsewhere."""
+    if not _is_api(request):
+        return csrf.csrf_failure(request, reason=reason)
+    return problem(_Foreign(403, "forbidden", "Not allowed", f"CSRF check failed: {reason}"))
+
+
 def _is_api(request: HttpRequest) -> bool:
-    return request.path_info.startswith("/api/")
+    return request.path_info.startswith(API_PREFIXES)

@@ -8,6 +8,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.db import connection
 from django.db.models import Q
@@ -15,29 +16,9 @@ from django.db.models import Q
 from chat import access
 from chat.models import Conversation, Generation, Message
 
-# From the leaf upwards, one look at the primary key a step, at most `limit` of them.
-PATH = """
-WITH RECURSIVE path (id, parent_id, depth) AS (
-    SELECT id, parent_id, 1 FROM chat_message WHERE id = %(leaf)s
-    UNION ALL
-    SELECT above.id, above.parent_id, path.depth + 1
-    FROM path JOIN chat_message above ON above.id = path.parent_id
-    WHERE path.depth < %(limit)s
-)
-SELECT message.* FROM path JOIN chat_message message ON message.id = path.id ORDER BY path.depth DESC
-"""
-
-# All below a message, of which the newest that has nothing below it.
-NEWEST_LEAF = """
-WITH RECURSIVE below (id, created_at) AS (
-    SELECT id, created_at FROM chat_message WHERE id = %(top)s
-    UNION ALL
-    SELECT child.id, child.created_at FROM below JOIN chat_message child ON child.parent_id = below.id
-)
-SELECT id FROM below
-WHERE NOT EXISTS (SELECT FROM chat_message child WHERE child.parent_id = below.id)
-ORDER BY created_at DESC, id DESC LIMIT 1
-"""
+SQL = Path(__file__).parent / "sql"
+PATH = (SQL / "path.sql").read_text()
+NEWEST_LEAF = (SQL / "newest_leaf.sql").read_text()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,13 @@
-"""The door: HTTP to Django, /ws/v1/ to Channels."""
+"""The door: HTTP to Django, sockets to Channels."""
 
 import os
 
+from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_asgi_application()
+http = get_asgi_application()  # before anything that needs the app registry
+
+from chat.live.routes import urlpatterns  # noqa: E402
+
+application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(urlpatterns)})

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.admin_site import UNFOLD as UNFOLD
 from config.logging import configuration as logging_configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -67,7 +68,7 @@ MIDDLEWARE = [
     "config.middleware.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.StaticFiles",
-    "csp.middleware.CSPMiddleware",
+    "config.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -120,6 +121,16 @@ CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [VALKEY_URL]}}
 }
 
+# Counts of failed log-ins. Valkey away: each process keeps its own.
+CACHES = {
+    "default": {
+        "BACKEND": "accounts.cache.LoseableCache",
+        "LOCATION": VALKEY_URL,
+        "KEY_PREFIX": "cache",
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+}
+
 # --- people ---
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
@@ -154,7 +165,11 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_SSL_REDIRECT = env.boolean("SECURE_SSL_REDIRECT", SECURE)
 SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 31_536_000 if SECURE else 0)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.boolean("BEHIND_PROXY", False) else None
+BEHIND_PROXY = env.boolean("BEHIND_PROXY", False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+# How many addresses at the end of X-Forwarded-For our proxies wrote; log-in limits go by the first of them.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 1 if BEHIND_PROXY else 0)
+CSRF_FAILURE_VIEW = "chat.errors.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -229,4 +244,7 @@ LANGUAGE_CODE = "en"
 # --- seen from outside ---
 LOGGING = logging_configuration(env.text("LOG_LEVEL", "INFO"))
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+# Its middleware would look the user up and pin the result to the request: no app could sign in by token then.
+# accounts/authentication.py puts the user into the log instead.
+DJANGO_STRUCTLOG_USER_ID_FIELD = None
 METRICS_TOKEN = env.text("METRICS_TOKEN", "")

@@ -52,6 +52,7 @@ class Follower:
         self._live: deque[Entry] = deque()
         self._live_bytes = 0
         self._reads = True
+        self._ended = False
         self._wake = asyncio.Event()
 
     def offer(self, entry: EntryId, v: bytes) -> None:
@@ -71,12 +72,11 @@ class Follower:
     async def __aiter__(self) -> AsyncIterator[Event]:
         await self._hub.listen(self)
         try:
-            while True:
+            while not self._ended:
                 for event in await self._next():
                     self.last = event.id
+                    self._ended = event.is_done
                     yield event
-                    if event.is_done:
-                        return
         finally:
             await self._hub.leave(self)
 
@@ -109,14 +109,18 @@ class Follower:
         # More than one read holds, or the head moved on in between: read again before going live.
         reached = state.entries[-1].id if state.entries else self.last
         self._reads = reached < state.last
+        self._ended = state.done and reached >= state.last and not state.entries
         return merged(state.entries)
 
     async def _read_row(self) -> list[Event]:
         entries = await self._fallback(self.pk, self.last)
+        newer = [Event(entry.id, entry.v) for entry in entries if entry.id > self.last]
+        # The reader had the end already: there is nothing to wait for.
+        self._ended = bool(entries) and not newer
         if not entries:
             await asyncio.sleep(ROW_POLL_S)
         self._reads = True
-        return [Event(entry.id, entry.v) for entry in entries]
+        return newer
 
     def _forget(self) -> None:
         self._live.clear()

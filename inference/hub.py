@@ -42,6 +42,7 @@ class Hub:
     """Subscribes to a log's channel while somebody listens; belongs to one event loop."""
 
     def __init__(self, valkey: "Redis[bytes]", subscriber: "Redis[bytes]") -> None:
+        self.valkey = valkey
         self.log = Log(valkey)
         self._subscriber = subscriber
         self._pubsub: PubSub | None = None

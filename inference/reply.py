@@ -47,9 +47,9 @@ class AnswerReader:
         return self._choice(event, event.choices[0]) if event.choices else None
 
     def end(self) -> Chunk:
-        """The last chunk, with reason, usage and the tokens that no text showed (an end token, half a character).
+        """The last chunk, with reason and usage; raises StreamCut if the engine named no reason.
 
-        Raises StreamCut if the engine named no reason.
+        Its tokens make the sum over all chunks the usage's: an end token and half a character show no text.
         """
         if self.finish_reason is None:
             raise StreamCut("eof")

@@ -43,6 +43,7 @@ class State(NamedTuple):
     exists: bool
     last: EntryId | None
     entries: list[Entry]
+    done: bool = False
 
 
 class _Script:
@@ -96,15 +97,15 @@ class Log:
     async def read(self, pk: UUID, after: EntryId, count: int | None = READ_COUNT) -> State:
         """Entries after an id, at most `count`, and where the log stands; one round trip."""
         pipe = self._valkey.pipeline(transaction=False)
-        pipe.hmget(keys.log_hash(pk), "a", "n")
+        pipe.hmget(keys.log_hash(pk), "a", "n", "done")
         pipe.xrange(keys.log_entries(pk), min=f"({after}" if after.n >= 0 else "-", count=count)
-        (attempt, number), raw = await pipe.execute()
+        (attempt, number, done), raw = await pipe.execute()
         if attempt is None:
             return State(exists=False, last=None, entries=[])
         entries = [
             Entry(EntryId.parse(id.decode()), fields[b"v"], fields.get(b"x", b"")) for id, fields in raw
         ]
-        return State(True, EntryId(int(attempt), int(number)), entries)
+        return State(True, EntryId(int(attempt), int(number)), entries, done is not None)
 
     async def heads(self, pks: Sequence[UUID]) -> list[EntryId | None]:
         """Where each log stands, None where it is gone; one round trip for all."""

@@ -79,7 +79,10 @@ async def _body(follower: Follower) -> AsyncIterator[bytes]:
             if not done:
                 yield PING
                 continue
-            event, upcoming = upcoming.result(), None
+            try:
+                event, upcoming = upcoming.result(), None
+            except StopAsyncIteration:
+                return
             frame = _frame(event)
             sent += len(frame)
             yield frame

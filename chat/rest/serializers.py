@@ -205,10 +205,10 @@ class ModelOut(serializers.Serializer[Any]):
     name = serializers.CharField(read_only=True)
     context_length = serializers.IntegerField(read_only=True)
     max_tokens = serializers.IntegerField(read_only=True)
-    is_default = serializers.BooleanField(read_only=True)
+    is_default = serializers.BooleanField(source="default", read_only=True)
 
 
-class Models(serializers.Serializer[Any]):
+class ModelList(serializers.Serializer[Any]):
     """The models there are."""
 
     results = ModelOut(many=True, read_only=True)

@@ -16,12 +16,22 @@ from chat.rest import serializers as shapes
 from chat.rest.body import read, read_query
 from chat.rest.pagination import NewestFirst
 from chat.rest.schema import refusals
+from inference import catalogue
 
 
 def person(request: Request) -> uuid.UUID:
     """The key of who asks: all that goes down from a request."""
     assert request.user.pk is not None  # noqa: S101 IsAuthenticated was asked before
     return request.user.pk
+
+
+class Models(APIView):
+    """What a person may choose to be answered by."""
+
+    @extend_schema(operation_id="listModels", responses=refusals(shapes.ModelList))
+    def get(self, request: Request) -> Response:
+        """The models of this installation."""
+        return Response(shapes.ModelList({"results": catalogue.current().models}).data)
 
 
 class Conversations(ListAPIView[Conversation]):
