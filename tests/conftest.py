@@ -1,6 +1,7 @@
 """One Postgres and one Valkey for the run; every xdist worker has databases of its own."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -30,6 +31,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     stores = config.stash.get(_running, None)
     if stores is not None:
         stores.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests need Chromium: without it they are skipped with a word on how to get it, in CI they fail."""
+    if shutil.which("chromium") or os.environ.get("CI") == "true":
+        return
+    missing = pytest.mark.skip(reason="needs Chromium: apt-get install chromium")
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(missing)
 
 
 @pytest.fixture(scope="session")
