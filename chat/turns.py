@@ -38,6 +38,7 @@ class Turn:
     message: uuid.UUID | None
     answer: uuid.UUID
     generation: uuid.UUID
+    model: str
     state: str
 
 
@@ -193,7 +194,7 @@ def _known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
     if row.message is None:
         raise NotFound
     asked = row.message.parent_id
-    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.state)
+    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.model, row.state)
 
 
 def _model(name: str | None) -> Model:
@@ -243,6 +244,7 @@ def _write(plan: _Plan) -> Turn:
         new_pk() if plan.text is not None else plan.parent,
         plan.answer or new_pk(),
         new_pk(),
+        plan.model.id,
         Generation.State.QUEUED,
     )
     with connection.cursor() as cursor:

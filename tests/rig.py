@@ -101,6 +101,10 @@ class Process:
         """What it wrote since then."""
         return self.log.read_bytes()[self._logged :].decode()
 
+    def everything(self) -> str:
+        """All that it ever wrote."""
+        return self.log.read_text()
+
     def tell(self, number: signal.Signals) -> None:
         """Send a signal and do not wait."""
         assert self._process is not None
