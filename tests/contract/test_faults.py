@@ -7,7 +7,7 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from inference.core.values import ChatMessage, Chunk, Patience, Progress, Request
+from inference.core.values import ChatMessage, Chunk, Patience, Progress, Request, Way
 from inference.engine import OpenAIEngine
 from inference.errors import InferenceError, Refused, Stalled, StreamCut, Unavailable
 from tests.contract.conftest import ids_of, progress_of, replica_of, text_of, tokens_of, whole
@@ -284,7 +284,7 @@ async def test_another_replica_goes_on_where_one_broke(
     engine: OpenAIEngine,
     fake_engine: FakeEngine,
     second_fake_engine: FakeEngine,
-    way: str,
+    way: Way,
     cut: int,
     fault: str,
 ) -> None:
