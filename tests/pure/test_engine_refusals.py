@@ -27,12 +27,12 @@ TOO_LONG = {
     ),
     "vllm with its sum": (
         "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens "
-        "(112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion.",
+        "(112946 in the messages, 10000 in the completion). Please reduce the length of the messages.",
         (112946, 16384),
     ),
     "vllm with its input": (
         "This model's maximum context length is 2048 tokens. However, your request has 8 input tokens plus "
-        "2045 'max_tokens'. Please reduce one or the other. (parameter=input_tokens, max_tokens, value=(8, 2045))",
+        "2045 'max_tokens'. Please reduce one or the other. (parameter=input_tokens, max_tokens)",
         (8, 2048),
     ),
     "vllm with the answer's limit": (
@@ -41,8 +41,8 @@ TOO_LONG = {
         (203, 1000),
     ),
     "vllm with what was passed": (
-        "You passed 3001 input tokens and requested 100 output tokens. However, the model's context length is "
-        "only 2048 tokens, resulting in a maximum input length of 1948 tokens.",
+        "You passed 3001 input tokens and requested 100 output tokens. However, the model's context length "
+        "is only 2048 tokens, resulting in a maximum input length of 1948 tokens.",
         (3001, 2048),
     ),
     "vllm's engine": (
