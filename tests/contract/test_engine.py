@@ -58,6 +58,19 @@ async def test_a_bad_parameter_is_refused(engine: OpenAIEngine, case: Case) -> N
     assert not isinstance(refused.value, ContextTooLong)
 
 
+async def test_text_that_is_no_unicode_is_refused_before_it_is_sent(engine: OpenAIEngine, case: Case) -> None:
+    request = case.request("my secret \ud83e")
+    for asking in (
+        whole(engine, case.replica, request),
+        engine.count_chat(case.replica, request.messages),
+        engine.count_tokens(case.replica, request.messages[0].content),
+    ):
+        with pytest.raises(Refused) as refused:
+            await asking
+        assert refused.value.code == "not_unicode"
+        assert "secret" not in str(refused.value)
+
+
 async def test_closing_the_stream_frees_the_slot(engine: OpenAIEngine, case: Case) -> None:
     request = case.request(case.long_prompt, max_tokens=1500)
     async with aclosing(engine.stream(case.replica, request, Progress(), None)) as stream:

@@ -307,6 +307,14 @@ async def test_with_stop_strings_no_ids_are_kept(engine: OpenAIEngine, fake_engi
     assert ids_of(chunks[:-1]) is None
 
 
+async def test_a_fault_may_be_one_engines_own(engine: OpenAIEngine, fake_engine: FakeEngine) -> None:
+    assert text_of(await whole(engine, replica_of(fake_engine), asking("hi [[drop on=b]]"))) == words.answer(
+        20
+    )
+    _, error = await broken(engine, fake_engine, "hi [[cut_at=3 on=a]]")
+    assert isinstance(error, StreamCut)
+
+
 @pytest.mark.parametrize("dialect", ["vllm", "llama.cpp"])
 async def test_no_error_quotes_the_prompt(
     engine: OpenAIEngine, fake_engine: FakeEngine, dialect: str
