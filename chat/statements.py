@@ -20,9 +20,15 @@ Row = tuple[Any, ...]
 
 
 @cache
-def statement(name: str) -> sql.SQL:
-    """The text of sql/NAME.sql."""
-    return sql.SQL((SQL / f"{name}.sql").read_text())  # type: ignore[arg-type]
+def text(name: str) -> str:
+    """sql/NAME.sql without its comments, whose parameter names are for people."""
+    lines = (SQL / f"{name}.sql").read_text().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--"))
+
+
+@cache
+def _composed(name: str) -> sql.SQL:
+    return sql.SQL(text(name))  # type: ignore[arg-type]
 
 
 class Statements:
@@ -54,7 +60,7 @@ class Statements:
         """The rows of sql/NAME.sql. Raises RowsDown where Postgres can't be reached or gave up."""
         try:
             async with self._pool.connection() as connection:
-                cursor = await connection.execute(statement(name), parameters)
+                cursor = await connection.execute(_composed(name), parameters)
                 return await cursor.fetchall() if cursor.description else []
         except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError) as error:
             raise RowsDown(type(error).__name__) from error

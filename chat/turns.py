@@ -6,7 +6,6 @@ Order (protocol 7): known client id, reserve, moderate, admit, write, queue. No 
 import hashlib
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from redis.exceptions import RedisError
 
 from accounts import limits
 from accounts.models import new_pk
-from chat import access, notices
+from chat import access, notices, statements
 from chat.errors import AnswerRunning, ClientIdReused, FieldError, Invalid, NotFound, NotResumable
 from chat.models import Generation, Message
 from chat.text import clean
@@ -28,8 +27,6 @@ from inference.queue import Queue
 
 logger = structlog.get_logger(__name__)
 
-BEGIN = (Path(__file__).parent / "sql" / "begin.sql").read_text()
-FINISH = (Path(__file__).parent / "sql" / "finish.sql").read_text()
 TITLE_CHARS = 60
 
 
@@ -249,7 +246,7 @@ def _write(plan: _Plan) -> Turn:
         Generation.State.QUEUED,
     )
     with connection.cursor() as cursor:
-        cursor.execute(BEGIN, _parameters(plan, turn))
+        cursor.execute(statements.text("begin"), _parameters(plan, turn))
         row = cursor.fetchone()
     if row is None:
         twin = _known(plan.user, plan.client_id, plan.body_hash)
@@ -315,5 +312,5 @@ def _stop_queued(pk: uuid.UUID) -> bool:
         "usage": None,
     }
     with connection.cursor() as cursor:
-        cursor.execute(FINISH, parameters)
+        cursor.execute(statements.text("finish"), parameters)
         return cursor.fetchone() is not None

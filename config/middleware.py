@@ -1,7 +1,7 @@
 """The outermost layers of a request: health before all else, one log line a request, the web UI's files.
 
-All are async without a hop to a thread, and sync for the test client. No text and no key in a path is ever logged:
-a line has the route's pattern.
+All are async without a hop to a thread, and sync for the test client. No text and no key in a path is logged: a line
+has the route's pattern.
 """
 
 import time
@@ -106,9 +106,8 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc] # it has no types
 
     def _whole(self, found: Any, request: HttpRequest) -> HttpResponseBase:
         streamed = self.serve(found, request)
+        headers = dict(streamed.items())
         try:
-            return HttpResponse(
-                b"".join(streamed), status=streamed.status_code, headers=dict(streamed.items())
-            )
+            return HttpResponse(b"".join(streamed), status=streamed.status_code, headers=headers)
         finally:
             streamed.close()

@@ -260,8 +260,13 @@ class Dispatcher:
 
     async def _abandon(self, pk: UUID) -> None:
         attempt = self._attempts.get(pk)
-        if attempt is not None:
-            await attempt.abandon()
+        try:
+            if attempt is not None:
+                await attempt.abandon()
+        except Exception:
+            # The row is stuck under our lease: end the lease.
+            logger.exception("abandon_broke")
+            self.drain()
 
     # --- signals from outside ---
 

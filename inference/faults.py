@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import msgspec
 
@@ -41,11 +42,11 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes) -> Inferen
     return _refusal(status, _told(body))
 
 
-def from_event(raw: bytes, *, started: bool) -> InferenceError:
+def from_event(error: Any, *, started: bool) -> InferenceError:
     """The error that an event inside a 200 stands for; only before the first token can it be a refusal."""
     try:
-        told = msgspec.json.decode(raw, type=_Told)
-    except msgspec.DecodeError:
+        told = msgspec.convert(error, _Told)
+    except msgspec.ValidationError:
         return StreamCut("error")
     if started or not isinstance(told.code, int) or not 400 <= told.code < 500 or told.code in _BUSY:
         return StreamCut("error")

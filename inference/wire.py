@@ -38,7 +38,7 @@ class Event(msgspec.Struct):
     choices: list[Choice] = []
     usage: Usage | None = None
     timings: Timings | None = None
-    error: msgspec.Raw | None = None
+    error: Any = None
 
     @property
     def counted(self) -> int | None:

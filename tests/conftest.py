@@ -1,6 +1,7 @@
 """One Postgres and one Valkey for the run; every xdist worker has databases of its own."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -30,6 +31,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     stores = config.stash.get(_running, None)
     if stores is not None:
         stores.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests need Chromium: without it they are skipped with a word on how to get it, in CI they fail."""
+    if shutil.which("chromium") or os.environ.get("CI") == "true":
+        return
+    missing = pytest.mark.skip(reason="needs Chromium: apt-get install chromium")
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(missing)
 
 
 @pytest.fixture(scope="session")
@@ -63,15 +74,3 @@ def _empty_valkey(request: pytest.FixtureRequest) -> None:
 def valkey_url() -> str:
     """This worker's Valkey database, empty at the start of the test."""
     return str(settings.VALKEY_URL)
-
-
-@pytest.fixture
-def stores_environment(transactional_db: None) -> dict[str, str]:
-    """An environment for processes that a test starts, which then work on the test's own databases."""
-    parts = urlsplit(settings.DATABASE_URL)
-    name = connections["default"].settings_dict["NAME"]
-    return {
-        **os.environ,
-        "DATABASE_URL": parts._replace(path=f"/{name}").geturl(),
-        "VALKEY_URL": settings.VALKEY_URL,
-    }

@@ -1,6 +1,6 @@
 -- The one way to a terminal state: row, message and ledger together (protocol 2). Returns the pk, or nothing: not ours.
 -- %(pk)s, %(attempt)s, %(owner)s (null for a queued row that nobody claimed), %(state)s, %(parts)s (null: as they stand),
--- %(tokens)s, %(finish_reason)s, %(error_code)s, %(usage)s.
+-- %(finish_reason)s, %(error_code)s, %(usage)s.
 WITH ended AS (
   UPDATE chat_generation AS g
   SET state = %(state)s, finish_reason = %(finish_reason)s, error_code = %(error_code)s, usage = %(usage)s,

@@ -73,7 +73,7 @@ def run_to_end(
     child = start(command, log, environment=environment, folder=folder)
     try:
         if child.wait() != 0:
-            raise StartFailed(f"`{' '.join(map(str, command[-2:]))}` failed", log)
+            raise StartFailed(f"{log.stem} failed", log)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)  # what it started itself, too

@@ -43,15 +43,14 @@ class Start:
         self._database()
         self._cache()
         self._engine()
+        self._web_ui()
+        web = services.web(self._ports["web"].number, self.settings)
+        self._supervisor.start(web)  # takes as long to load as the migrations do
         self._rows()
-        with step("Web UI") as notes:
-            notes.append(
-                frontend.build(
-                    installation.ROOT / "frontend", installation.DATA / "frontend.json", log("web-ui")
-                )
-            )
-        self._processes()
+        self._web(web)
+        self._dispatchers()
         self._answer()
+        self._background()
         return f"Parley is ready: {self.address}  ({self._way_in()})"
 
     def _database(self) -> None:
@@ -88,6 +87,11 @@ class Start:
             services.write_catalogue(installation.CATALOGUE, port.number)
             self.settings["CATALOGUE"] = str(installation.CATALOGUE)
 
+    def _web_ui(self) -> None:
+        with step("Web UI") as notes:
+            stamp = installation.DATA / "frontend.json"
+            notes.append(frontend.build(installation.ROOT / "frontend", stamp, log("web-ui")))
+
     def _rows(self) -> None:
         with step("Migrations and administrator") as notes:
             self._manage(
@@ -105,23 +109,29 @@ class Start:
         shown.touch()
         return f"administrator: {installation.ADMIN_EMAIL}, password {password}; admin pages at /admin/"
 
-    def _processes(self) -> None:
+    def _web(self, web: Service) -> None:
         with step("Web server (daphne)") as notes:
             port = self._ports["web"]
             notes.append(port.note)
-            self._wait(services.web(port.number, self.settings), lambda: _is_ok(port.number, "/healthz"), 60)
+            self._until(lambda: _is_ok(port.number, "/healthz"), web.name, 60)
+
+    def _dispatchers(self) -> None:
         count = env.integer("DISPATCHERS", 2)
-        with step(f"{count} dispatcher{'s' if count != 1 else ''}, worker, clock"):
+        with step("Dispatchers") as notes:
             for number in range(1, count + 1):
                 self._supervisor.start(services.dispatcher(number, self.settings))
-            self._supervisor.start(services.worker(self.settings))
-            self._supervisor.start(services.beat(self.settings))
+            self._until(lambda: _is_ok(self._ports["web"].number, "/readyz"), "web", 60)
+            notes.append(str(count))
 
     def _answer(self) -> None:
         with step("First answer") as notes:
-            self._until(lambda: _is_ok(self._ports["web"].number, "/readyz"), "web", 90)
             self._manage("try_answer", f"http://127.0.0.1:{self._ports['web'].number}")
             notes.append("it streams")
+
+    def _background(self) -> None:
+        with step("Celery worker and beat"):
+            self._supervisor.start(services.worker(self.settings))
+            self._supervisor.start(services.beat(self.settings))
         with step("Encoder") as notes:
             if not _given("ENCODER_URL", notes):
                 port = self._ports["encoder"]
@@ -144,9 +154,11 @@ class Start:
             time.sleep(0.05)
 
     def _manage(self, *arguments: str, **settings: str) -> None:
+        output = log(arguments[0])
+        output.unlink(missing_ok=True)
         processes.run_to_end(
             manage(*arguments),
-            log(arguments[0]),
+            output,
             environment={**self.settings, **settings},
             folder=installation.ROOT,
         )

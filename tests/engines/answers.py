@@ -26,6 +26,7 @@ class Answer:
     def __init__(self, response: web.StreamResponse, job: Job, plan: Plan, record: Record) -> None:
         self._response, self._job, self._plan, self._record = response, job, plan, record
         self._faults: dict[int, str] = {}
+        self._gives_usage = job.gives_usage and plan.usage
         self._text_field = b'"delta":{"content":' if job.in_chat else b'"text":'
         self._text_end = b"}" if job.in_chat else b""
 
@@ -95,7 +96,7 @@ class Answer:
         if job.gives_ids and ids is not None:
             choice += b',"token_ids":' + msgspec.json.encode(ids)
         rest = b""
-        if job.gives_usage_always or (finish and job.gives_usage and not job.in_chat):
+        if self._gives_usage and (job.gives_usage_always or (finish and not job.in_chat)):
             rest += self._usage()
         if job.gives_timings and ids:
             rest += b',"timings":{"predicted_n":%d}' % self._record.tokens
@@ -116,7 +117,7 @@ class Answer:
 
     async def _end(self, finish: str) -> None:
         await self._event(b'"delta":{}' if self._job.in_chat else b'"text":""', None, finish)
-        if self._job.gives_usage and self._job.in_chat:
+        if self._gives_usage and self._job.in_chat:
             await self._data(b'{"id":"fake","choices":[]' + self._usage() + b"}")
         if self._plan.done:
             await self._data(b"[DONE]")

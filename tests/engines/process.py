@@ -32,6 +32,11 @@ class FakeEngine:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> Self:
         """Starts it, on the port that it had before, and waits until it serves."""
         sets = [

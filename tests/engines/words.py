@@ -35,6 +35,11 @@ def answer(tokens: int, seed: str = "", crab_every: int = 0) -> str:
     return "".join(units(tokens, seed, crab_every))
 
 
+def said(user: str, tokens: int) -> str:
+    """What a `seeded` engine answers to this message."""
+    return answer(tokens, seed_of(user))
+
+
 def encode(text: str) -> list[int]:
     """Token ids of a bare text."""
     ids: list[int] = []

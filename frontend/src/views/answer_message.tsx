@@ -8,6 +8,7 @@ import { messageText } from "../threads";
 import { endWords, placeWords, problemWords } from "../words";
 import { useClient } from "./context";
 import { CopyButton } from "./copy_button";
+import { focusComposer } from "./focus";
 import { RetryIcon } from "./icons";
 import { Markdown } from "./markdown";
 import { useModel } from "./model_picker";
@@ -82,7 +83,10 @@ function Ending({ pk, message, generation, isBusy, hasText }: EndingProps) {
           type="button"
           className="button"
           disabled={isBusy}
-          onClick={() => void chat.regenerate(pk, message.pk, model)}
+          onClick={() => {
+            focusComposer();
+            void chat.regenerate(pk, message.pk, model);
+          }}
         >
           Retry
         </button>
@@ -92,7 +96,10 @@ function Ending({ pk, message, generation, isBusy, hasText }: EndingProps) {
           type="button"
           className="button"
           disabled={isBusy}
-          onClick={() => void chat.resume(pk, message.pk)}
+          onClick={() => {
+            focusComposer();
+            void chat.resume(pk, message.pk);
+          }}
         >
           Continue
         </button>
@@ -114,7 +121,10 @@ function Actions({ pk, message, text, isBusy }: { pk: string; message: Message; 
         aria-label="Answer again"
         title="Answer again"
         disabled={isBusy}
-        onClick={() => void chat.regenerate(pk, message.pk, model)}
+        onClick={() => {
+          focusComposer();
+          void chat.regenerate(pk, message.pk, model);
+        }}
       >
         <RetryIcon />
       </button>

@@ -7,6 +7,7 @@ import { useStore } from "../store";
 import type { Thread } from "../threads";
 import { problemWords } from "../words";
 import { useClient } from "./context";
+import { focusComposer } from "./focus";
 import { useGrowing } from "./growing";
 import { CloseIcon, SendIcon, StopIcon } from "./icons";
 import { ModelPicker, useModel } from "./model_picker";
@@ -30,7 +31,7 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
   const model = useModel(pk);
   const canSend = text.trim() !== "" && thread.status === "ready" && running === null && !isBusy;
   useGrowing(inputRef, text);
-  useEffect(() => inputRef.current?.focus({ preventScroll: true }), [inputRef]);
+  useEffect(focusComposer, []);
 
   const send = async () => {
     if (!canSend) return;

@@ -7,6 +7,7 @@ import { problemWords } from "../words";
 import { useModel } from "./model_picker";
 import { useClient } from "./context";
 import { CopyButton } from "./copy_button";
+import { focusComposer } from "./focus";
 import { PencilIcon } from "./icons";
 import { QuestionEditor } from "./question_editor";
 import { Siblings } from "./siblings";
@@ -24,13 +25,17 @@ export const QuestionMessage = memo(function QuestionMessage({ pk, message, isBu
   const [isEditing, setEditing] = useState(false);
   const model = useModel(pk);
   const text = messageText(message);
+  const close = () => {
+    setEditing(false);
+    focusComposer();
+  };
   const save = async (changed: string) => {
-    if (await chat.edit(pk, message.pk, changed, model)) setEditing(false);
+    if (await chat.edit(pk, message.pk, changed, model)) close();
   };
   return (
     <article className="message question" aria-label="You">
       {isEditing ? (
-        <QuestionEditor text={text} isBusy={isBusy} onSave={save} onCancel={() => setEditing(false)} />
+        <QuestionEditor text={text} isBusy={isBusy} onSave={save} onCancel={close} />
       ) : (
         <div className="bubble" dir="auto">
           {text}

@@ -15,7 +15,7 @@ export function Welcome({ composer }: { composer: RefObject<HTMLTextAreaElement 
   const { drafts } = useClient();
   const begin = (idea: string) => {
     drafts.type(NEW, idea);
-    composer.current?.focus();
+    composer.current?.focus(); // also on touch screens: the next thing is to send or change it
   };
   return (
     <main className="chat-body welcome">

@@ -139,7 +139,7 @@ def test_stop_ends_what_is_queued_and_says_so_again(api: Client, body: dict[str,
     pk = send(api).json()["generation"]
     url = f"/api/v1/generations/{pk}/stop"
     for _ in range(2):
-        stopped = api.post(url) if body is None else api.post(url, body, JSON)
+        stopped = api.generic("POST", url) if body is None else api.post(url, body, JSON)
         assert stopped.status_code == 202
         assert stopped.json() == {"pk": pk, "state": "stopped"}
 
@@ -147,6 +147,6 @@ def test_stop_ends_what_is_queued_and_says_so_again(api: Client, body: dict[str,
 def test_stop_asks_a_running_answer(api: Client, ada: User) -> None:
     _, answer = make_branch(make_conversation(ada), 2)
     running = make_generation(answer, Generation.State.RUNNING, attempt=1)
-    assert api.post(f"/api/v1/generations/{running.pk}/stop").json()["state"] == "running"
+    assert api.generic("POST", f"/api/v1/generations/{running.pk}/stop").json()["state"] == "running"
     running.refresh_from_db()
     assert running.stop_requested_at is not None
