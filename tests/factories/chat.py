@@ -3,7 +3,7 @@
 from datetime import timedelta
 from itertools import count
 
-from django.db.models.functions import Now
+from django.contrib.postgres.functions import TransactionNow
 from django.utils import timezone
 
 from accounts.models import User
@@ -31,7 +31,7 @@ def make_message(
     if not role:
         role = Message.Role.ASSISTANT if parent and parent.role == Message.Role.USER else Message.Role.USER
     # The database's clock, which turns go by: it stands still in a transaction, so that keys tell the order.
-    fields.setdefault("created_at", Now())
+    fields.setdefault("created_at", TransactionNow())
     parts = [{"type": "text", "text": text}]
     row = Message.objects.create(conversation=conversation, parent=parent, role=role, parts=parts, **fields)
     row.refresh_from_db(fields=["created_at"])
