@@ -187,8 +187,7 @@ class Stopping(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(Generation.State.choices, read_only=True)
 
 
-@component("GenerationWithPlace")
-class Place(GenerationOut):
+class GenerationWithPlace(GenerationOut):
     """An answer and, while it is queued, its place."""
 
     place = serializers.IntegerField(allow_null=True, read_only=True, help_text="0 is next")
