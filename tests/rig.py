@@ -101,7 +101,7 @@ class Process:
         """What it wrote since then."""
         return self.log.read_bytes()[self._logged :].decode()
 
-    def signal(self, number: signal.Signals) -> None:
+    def tell(self, number: signal.Signals) -> None:
         """Send a signal and do not wait."""
         assert self._process is not None
         self._process.send_signal(number)
@@ -273,6 +273,7 @@ class Socket:
         self.connection = connection
         self.readers: dict[str, Reader] = {}
         self.actions: list[Action] = []
+        self.others: list[dict[str, Any]] = []
         self.acks = True
 
     async def tell(self, kind: str, **fields: Any) -> None:
@@ -302,6 +303,8 @@ class Socket:
             message = await self.receive()
             if message["type"] == "event":
                 await self._take(message)
+            else:
+                self.others.append(message)
         return reader
 
     async def _take(self, message: dict[str, Any]) -> None:
