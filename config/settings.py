@@ -158,6 +158,9 @@ EMAIL_BACKEND = env.text(
 )
 EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
 EMAIL_PORT = env.integer("EMAIL_PORT", 25)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_TLS = env.boolean("EMAIL_USE_TLS", False)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Parley <parley@localhost>")
 
 # --- what the web may do ---
