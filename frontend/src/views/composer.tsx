@@ -60,6 +60,7 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
   return (
     <form
       className="composer"
+      aria-label="Write a message"
       onSubmit={(event) => {
         event.preventDefault();
         void send();
