@@ -84,11 +84,10 @@ function Renaming({ item, onEnd }: { item: Conversation; onEnd: (byKey: boolean)
     }
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && !event.nativeEvent.isComposing) void save(true);
-    if (event.key === "Escape") {
-      event.preventDefault();
-      end(true);
-    }
+    if (event.key !== "Escape" && (event.key !== "Enter" || event.nativeEvent.isComposing)) return;
+    event.preventDefault(); // else the same key would press the button that the focus goes back to
+    if (event.key === "Enter") void save(true);
+    else end(true);
   };
   return (
     <li className="conversation renaming">
