@@ -15,7 +15,7 @@ from inference.answer import Answer, Claim, Halt, Work
 from inference.closing import Closer
 from inference.core import resuming
 from inference.core.resuming import How
-from inference.core.values import SUCCESS, Progress, ReplicaView, Usage
+from inference.core.values import SUCCESS, Progress, ReplicaView, Usage, Way
 from inference.engine import Engine
 from inference.errors import ContextTooLong, InferenceError, Refused, StreamCut, Unavailable
 from inference.opening import Lease, Opening
@@ -109,8 +109,7 @@ class Attempt:
             return await self._finish(outcome)
         self._opening = Opening(parts.log, parts.rows, parts.lease, answer, self._opened, self._fence)
         self._opening.begin()
-        error = await self._stream(answer, work)
-        await self._end(answer, error)
+        await self._end(answer, await self._stream(answer, work))
 
     async def _load(self) -> Work:
         while True:
@@ -172,7 +171,7 @@ class Attempt:
     async def _pour(self, answer: Answer, work: Work) -> None:
         assert self._replica is not None  # noqa: S101 a claim without a replica ends before it streams
         how = self._how
-        way = how.value if how in {How.IDS, How.TEXT} else None
+        way: Way | None = "ids" if how is How.IDS else "text" if how is How.TEXT else None
         progress = work.progress if way else Progress()
         chunks = self._parts.engine.stream(self._replica, work.request, progress, way)
         shown = self._parts.transform(self._claim.policy_version, answer.text, chunks)
