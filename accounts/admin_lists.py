@@ -22,7 +22,7 @@ class LongList(ModelAdmin):  # type: ignore[misc]  # unfold has no types
 
 
 class ReadOnlyList(LongList):
-    """Rows to look at. Search takes a key, or the whole email of `owner_email`."""
+    """Rows to look at. Search takes a key, or the whole email of their owner."""
 
     owner_email = "user__email"
     search_fields: tuple[str, ...] = ("pk",)
@@ -38,7 +38,9 @@ class ReadOnlyList(LongList):
         try:
             return queryset.filter(pk=uuid.UUID(term)), False
         except ValueError:
-            return queryset.filter(**{self.owner_email: term.lower().replace("\0", "")}), False
+            email = term.lower().replace("\0", "")
+            found = queryset.filter(**{self.owner_email: email}) if self.owner_email else queryset.none()
+            return found, False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Never."""

@@ -1,3 +1,5 @@
+"""People, organisations and what they may use."""
+
 from django.apps import AppConfig
 
 

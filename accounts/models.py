@@ -11,10 +11,21 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+EMAIL_MAX_CHARS = 254
+
 
 def new_pk() -> uuid.UUID:
     """A UUIDv7: ordered by time, so that indexes stay compact."""
     return uuid.UUID(int=uuid_utils.uuid7().int)
+
+
+def is_hashable(password: str) -> bool:
+    """Whether this text is one: half a surrogate pair can be sent, but not hashed."""
+    try:
+        password.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class UserManager(BaseUserManager["User"]):
@@ -40,7 +51,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     """A person who chats, signs in by email."""
 
     id = models.UUIDField(primary_key=True, default=new_pk, editable=False)
-    email = models.EmailField(max_length=254, unique=True)
+    email = models.EmailField(max_length=EMAIL_MAX_CHARS, unique=True)
     name = models.CharField(max_length=150, blank=True)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -56,6 +67,10 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Whether this is their password; what can't be hashed is nobody's."""
+        return is_hashable(raw_password or "") and super().check_password(raw_password)
 
 
 class Organisation(models.Model):

@@ -75,6 +75,7 @@ class DispatcherAdmin(ReadOnlyList):
     """Dispatchers and whether their lease holds."""
 
     list_display = ("pk", "alive", "started_at", "heartbeat_at")
+    owner_email = ""
     search_fields = ()
 
     @admin.display(boolean=True)

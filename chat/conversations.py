@@ -1,17 +1,14 @@
-"""What a person does with a conversation as a whole: start, rename, switch the branch.
+"""What a person does with a conversation as a whole: rename it, switch the branch.
 
-Turns begin in turns.py, which stands above and calls this. Deleting stops answers first: removal.py.
+It starts with its first turn (turns.py) and is deleted in removal.py, which stops its answers first.
 """
 
 import uuid
 
-from chat import access, tree
+from django.db import transaction
+
+from chat import access, notices, tree
 from chat.models import Conversation
-
-
-def start(user_pk: uuid.UUID, *, model: str, title: str = "") -> Conversation:
-    """A new, empty conversation, in the caller's transaction."""
-    return Conversation.objects.create(user_id=user_pk, model=model, title=title)
 
 
 def change(
@@ -23,6 +20,7 @@ def change(
         switch(conversation, leaf)
     if title is not None:
         rename(conversation, title)
+    transaction.on_commit(lambda: notices.tell_conversation_changed(user_pk, pk))
     return conversation
 
 

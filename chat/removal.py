@@ -5,7 +5,9 @@ Above turns.py, which stops answers. What memory and moderation keep about it is
 
 import uuid
 
-from chat import access, turns
+from django.db import transaction
+
+from chat import access, notices, turns
 from chat.models import Generation
 
 
@@ -16,3 +18,4 @@ def delete_conversation(user_pk: uuid.UUID, pk: uuid.UUID) -> None:
     for generation in unfinished.values_list("pk", flat=True):
         turns.stop(user_pk, generation)
     conversation.delete()
+    transaction.on_commit(lambda: notices.tell_conversation_changed(user_pk, pk))

@@ -38,6 +38,7 @@ class Turn:
     message: uuid.UUID | None
     answer: uuid.UUID
     generation: uuid.UUID
+    model: str
     state: str
 
 
@@ -161,7 +162,7 @@ def stop(user_pk: uuid.UUID, generation: uuid.UUID) -> str:
         found = cursor.fetchone()
     if found is None:
         return Generation.objects.values_list("state", flat=True).get(pk=row.pk)
-    state, attempt, owner = found
+    state, attempt, owner = str(found[0]), found[1], found[2]
     if owner is not None:
         _publish_stop(owner, row.pk)
     elif attempt == 0 and _stop_queued(row.pk):
@@ -193,7 +194,7 @@ def _known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
     if row.message is None:
         raise NotFound
     asked = row.message.parent_id
-    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.state)
+    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.model, row.state)
 
 
 def _model(name: str | None) -> Model:
@@ -243,6 +244,7 @@ def _write(plan: _Plan) -> Turn:
         new_pk() if plan.text is not None else plan.parent,
         plan.answer or new_pk(),
         new_pk(),
+        plan.model.id,
         Generation.State.QUEUED,
     )
     with connection.cursor() as cursor:
@@ -301,7 +303,7 @@ def _publish_stop(owner: uuid.UUID, pk: uuid.UUID) -> None:
 
 def _stop_queued(pk: uuid.UUID) -> bool:
     """End a row that nobody claimed; False when somebody just did."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "pk": pk,
         "attempt": 0,
         "owner": None,

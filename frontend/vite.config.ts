@@ -5,8 +5,8 @@ import { defineConfig } from "vitest/config";
 
 const backend = "http://127.0.0.1:8000";
 
-export default defineConfig({
-  base: "/static/app/",
+export default defineConfig(({ command }) => ({
+  base: command === "build" ? "/static/app/" : "/",
   plugins: [react()],
   build: { outDir: "dist", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   server: {
@@ -17,4 +17,4 @@ export default defineConfig({
     },
   },
   test: { environment: "jsdom", include: ["tests/**/*.test.{ts,tsx}"], restoreMocks: true },
-});
+}));

@@ -97,7 +97,7 @@ class Answer:
         progress = self.work.progress
         self.attempt = self.claim.attempt
         self._texts, self._length = [progress.text], len(progress.text)
-        self.ids = list(progress.ids) if progress.ids is not None else None
+        self.ids = list(progress.ids) if progress.ids is not None else None if progress.text else []
         self.tokens = progress.tokens
         self._saved = self.work.saved
         self._saved_ids = len(self.ids) if self.ids is not None else 0

@@ -4,6 +4,7 @@ No network and no state of replicas in here; a broken file never replaces one th
 """
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from inference.errors import CatalogueError
 
 logger = structlog.get_logger(__name__)
 
+_NAMED = re.compile(r"field `(\w+)`")
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -160,7 +162,10 @@ def _entry(path: str, n: int, raw: dict[str, Any]) -> ModelEntry:
         return msgspec.convert(raw, ModelEntry)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
-        field = where.strip(".`")
+        named = _NAMED.search(
+            problem
+        )  # an unknown or missing field is named in the words, its table in `where`
+        field = ".".join(filter(None, (where.strip(".`"), named[1] if named else "")))
         raise CatalogueError(path, problem, model=str(raw.get("id") or f"#{n}"), field=field) from None
 
 

@@ -18,7 +18,7 @@ from inference.reply import AnswerReader
 from inference.tokens import Tokens
 
 # After the last chunk a kept connection is worth waiting for the end of its body, but not long.
-_DRAIN_S = 1.0
+_DRAIN_S = 0.25
 
 
 class Engine(Protocol):
@@ -77,7 +77,8 @@ class OpenAIEngine:
                     if (chunk := reader.take(data)) is not None:
                         yield chunk
             yield reader.end()
-            await _drain(response)
+            if replica.keeps_connections:
+                await _drain(response)
         finally:
             response.close()
 

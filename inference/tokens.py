@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from inference import wire
 from inference.connections import Connections
 from inference.core.values import ChatMessage, ReplicaView
 from inference.errors import Stalled, StreamCut
@@ -67,7 +68,7 @@ class Tokens:
     async def _ask(self, replica: ReplicaView, path: str, body: dict[str, Any], form: type[T]) -> T:
         try:
             async with asyncio.timeout(_COUNT_S):
-                return await self._connections.ask(replica, path, msgspec.json.encode(body), form)
+                return await self._connections.ask(replica, path, wire.encoded(body), form)
         except TimeoutError:
             raise Stalled("count") from None
         except StreamCut:

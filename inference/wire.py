@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from inference.core.values import ChatMessage, Progress, ReplicaView, Request, Usage, Way
+from inference.errors import Refused
 
 
 class Delta(msgspec.Struct):
@@ -67,6 +68,14 @@ def _decode_split(data: bytes) -> Event | None:
         return None
 
 
+def encoded(body: dict[str, Any]) -> bytes:
+    """The body as JSON; raises Refused for text that is no Unicode (a lone half of a character)."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        raise Refused("not_unicode") from None  # the error itself holds the whole prompt
+
+
 def chat_body(replica: ReplicaView, request: Request, progress: Progress | None, max_tokens: int) -> bytes:
     """A streamed chat completion: fresh, or going on from the text of `progress`."""
     body = _sampling(replica, request, max_tokens)
@@ -77,12 +86,12 @@ def chat_body(replica: ReplicaView, request: Request, progress: Progress | None,
         body["add_generation_prompt"] = False
     if request.response_format is not None:
         body["response_format"] = request.response_format
-    return msgspec.json.encode(body)
+    return encoded(body)
 
 
 def completion_body(replica: ReplicaView, request: Request, prompt: list[int], max_tokens: int) -> bytes:
     """A streamed completion of token ids."""
-    return msgspec.json.encode({**_sampling(replica, request, max_tokens), "prompt": prompt})
+    return encoded({**_sampling(replica, request, max_tokens), "prompt": prompt})
 
 
 def _sampling(replica: ReplicaView, request: Request, max_tokens: int) -> dict[str, Any]:

@@ -4,7 +4,6 @@ Engines are asked through a protocol; no store, no Django. Whoever owns the turn
 """
 
 import asyncio
-import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
@@ -91,7 +90,7 @@ class KnownCounts:
 
 
 async def measure(counter: Counter, *, with_system: bool) -> Overhead:
-    """The template's overhead, from prompts of one, three and five turns: exact for one, never less for more.
+    """The template's overhead, from prompts of one, three and five turns: exact where it is linear.
 
     The last two turns are long ones: a template that makes more of a text than its bare tokens is not linear.
     Some templates add a system message of their own where there is none, so the two cases are measured apart.
@@ -108,7 +107,7 @@ async def measure(counter: Counter, *, with_system: bool) -> Overhead:
         counter.chat(first + pair + long_pair),
     )
     steps = (three - one - 2 * probe, five - three - 2 * long_probe)
-    per_message = max(0, math.ceil(max(steps) / 2))
+    per_message = max(0, *steps) / 2
     return Overhead(one - len(first) * probe - per_message, per_message, linear=steps[0] == steps[1])
 
 

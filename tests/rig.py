@@ -101,6 +101,10 @@ class Process:
         """What it wrote since then."""
         return self.log.read_bytes()[self._logged :].decode()
 
+    def everything(self) -> str:
+        """All that it ever wrote."""
+        return self.log.read_text()
+
     def tell(self, number: signal.Signals) -> None:
         """Send a signal and do not wait."""
         assert self._process is not None
@@ -230,10 +234,13 @@ class Client:
             await asyncio.sleep(0.05)
         raise AssertionError(f"the answer did not end: {answer}")
 
+    def connect(self) -> Any:
+        """A websocket as it comes, for use in `async with`."""
+        return self._session.ws_connect(f"{self.url}/ws/v1/", max_msg_size=0)
+
     async def socket(self) -> "Socket":
         """A websocket, after its hello."""
-        connection = await self._session.ws_connect(f"{self.url}/ws/v1/", max_msg_size=0)
-        socket = Socket(connection)
+        socket = Socket(await self.connect())
         assert (await socket.receive())["type"] == "hello"
         return socket
 

@@ -110,7 +110,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case _:
                 turn = await _in_thread(self._begin(message))
                 await self._answer("accepted", ref=message.ref, **_keys(turn))
-                self._follow(turn.generation, None, "")
+                self._follow(turn.generation, None, turn.model)
 
     def _begin(
         self, message: events.Send | events.Edit | events.Regenerate | events.Continue

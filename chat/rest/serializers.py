@@ -175,6 +175,7 @@ class TurnOut(serializers.Serializer[Any]):
     message = serializers.UUIDField(allow_null=True, read_only=True)
     answer = serializers.UUIDField(read_only=True)
     generation = serializers.UUIDField(read_only=True)
+    model = serializers.CharField(read_only=True)
     state = serializers.ChoiceField(Generation.State.choices, read_only=True)
     events = serializers.CharField(read_only=True, help_text="where the answer's events are")
 
@@ -186,8 +187,7 @@ class Stopping(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(Generation.State.choices, read_only=True)
 
 
-@component("GenerationWithPlace")
-class Place(GenerationOut):
+class GenerationWithPlace(GenerationOut):
     """An answer and, while it is queued, its place."""
 
     place = serializers.IntegerField(allow_null=True, read_only=True, help_text="0 is next")

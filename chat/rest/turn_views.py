@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from chat import access, turns
+from chat import access, place, turns
 from chat.rest import serializers as shapes
 from chat.rest.body import read
 from chat.rest.schema import IDEMPOTENCY_KEY, TURN_REFUSED, refusals
@@ -81,10 +81,12 @@ class ContinueMessage(APIView):
 class GenerationView(APIView):
     """One answer."""
 
-    @extend_schema(operation_id="getGeneration", responses=refusals(shapes.GenerationOut, 404))
+    @extend_schema(operation_id="getGeneration", responses=refusals(shapes.GenerationWithPlace, 404))
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """How an answer stands."""
-        return Response(shapes.GenerationOut(access.generation(person(request), pk)).data)
+        generation = access.generation(person(request), pk)
+        shown = {**shapes.GenerationOut(generation).data, "place": place.of(generation)}
+        return Response(shown)
 
 
 class StopGeneration(APIView):

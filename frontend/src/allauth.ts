@@ -1,6 +1,7 @@
 // django-allauth's headless browser API: sign-up, log-in, log-out, password reset.
 // Only its wire format is known here; pages decide what to say and where to go.
 import { cookie, send } from "./http";
+import { Refusal } from "./problem";
 
 const BASE = "/_allauth/browser/v1";
 
@@ -37,7 +38,9 @@ export async function resetPassword(key: string, password: string): Promise<Auth
 
 /** Ends the session; allauth answers 401 to say that nobody is signed in now. */
 export async function logOut(): Promise<void> {
-  await send("DELETE", `${BASE}/auth/session`);
+  const { status } = await send("DELETE", `${BASE}/auth/session`);
+  if (status === 200 || status === 401) return;
+  throw new Refusal({ title: "You could not be logged out. Reload the page and try again.", status, code: "refused" });
 }
 
 async function post(path: string, body: unknown): Promise<AuthResult> {

@@ -18,9 +18,11 @@ import { endWords } from "./words";
 import type { EventFrame, Hello, ServerFrame } from "./wire";
 
 const CHANGED_MS = 150;
+const TOO_MANY_SOCKETS = 4409;
 
 export class Client implements SocketOwner {
   readonly connection = new Store<Status>("closed");
+  readonly hasTooManyTabs = new Store(false);
   readonly models = new Store<readonly Model[]>([]);
   readonly conversations = new Conversations();
   readonly drafts: Drafts;
@@ -59,8 +61,9 @@ export class Client implements SocketOwner {
     if (frame.type === "changed") this.changed(frame.conversation);
   }
 
-  onStatus(status: Status): void {
+  onStatus(status: Status, code?: number): void {
     this.connection.set(status);
+    if (status === "waiting") this.hasTooManyTabs.set(code === TOO_MANY_SOCKETS);
     if (status !== "open") return;
     if (this.hasBeenOpen) {
       announce("Connected again");

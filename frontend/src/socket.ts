@@ -14,7 +14,8 @@ export interface SocketOwner {
   /** An event; give `connection` back to `rendered` with its seq. */
   onEvent(frame: EventFrame, connection: number): void;
   onFrame(frame: Exclude<ServerFrame, Hello | EventFrame>): void;
-  onStatus(status: Status): void;
+  /** `code` is the close code, while `waiting` to connect again. */
+  onStatus(status: Status, code?: number): void;
   onSignedOut(): void;
   /** Connecting failed again: find out whether the session has ended. */
   onDoubt(): void;
@@ -188,7 +189,7 @@ export class Socket {
     }
     if (code === 1009) this.refuseAll(TOO_LARGE);
     this.failures += 1;
-    this.setStatus("waiting");
+    this.setStatus("waiting", code);
     this.reconnectTimer = setTimeout(
       () => this.connect(),
       reconnectDelayMs(code, this.failures, this.random),
@@ -213,10 +214,10 @@ export class Socket {
     for (const ref of [...this.pending.keys()]) this.answer(ref, { ok: false, problem });
   }
 
-  private setStatus(status: Status): void {
+  private setStatus(status: Status, code?: number): void {
     if (status === this.status) return;
     this.status = status;
-    this.owner.onStatus(status);
+    this.owner.onStatus(status, code);
   }
 }
 

@@ -60,5 +60,5 @@ function fieldWords(error: { reason: string; limit?: number }): string {
 }
 
 function asSentence(words: string): string {
-  return /[.!?)]$/.test(words) ? words : `${words}.`;
+  return /[.!?]$/.test(words) ? words : `${words}.`;
 }

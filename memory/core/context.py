@@ -4,6 +4,7 @@ Pure. Order: system (instructions, profile facts), summary, window of turns, mem
 changes seldom comes first. Counting is done elsewhere; every part arrives with its tokens.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 
@@ -31,7 +32,7 @@ def assemble(
     room = budget.prompt_tokens - overhead.base_tokens - system.tokens
     newest = window.cost(history[-1], per_message)
     if newest > room:
-        raise MessageTooLong(max(0, room - per_message), newest - per_message)
+        raise MessageTooLong(max(0, int(room - per_message)), history[-1].tokens or 0)
     kept_summary = summary if summary and _summary_cost(summary) <= room - newest else None
     if kept_summary:
         room -= _summary_cost(kept_summary)
@@ -42,7 +43,7 @@ def assemble(
         messages=messages(system.text, chosen, kept_summary, recalled),
         included=tuple(turn.pk for turn in chosen),
         dropped=len(history) - len(chosen),
-        prompt_tokens=budget.prompt_tokens - room,
+        prompt_tokens=math.ceil(budget.prompt_tokens - room),
         reasons=tuple(
             _reasons(
                 older_turns_dropped=len(chosen) < len(history),
@@ -76,7 +77,7 @@ def _summary_cost(summary: Snippet) -> int:
     return summary.tokens + blocks.FRAME_TOKENS
 
 
-def _recall(memories: Iterable[Snippet], room: int) -> tuple[list[Snippet], int]:
+def _recall(memories: Iterable[Snippet], room: float) -> tuple[list[Snippet], float]:
     taken: list[Snippet] = []
     for memory in memories:
         needed = memory.tokens + blocks.LINE_TOKENS + (0 if taken else blocks.FRAME_TOKENS)

@@ -54,12 +54,13 @@ class Budget:
 class Overhead:
     """What a chat template adds: `base_tokens` once, `per_message_tokens` for each turn.
 
+    Both may be halves: a template may make more of an answer than of a question, and they come in pairs.
     `linear` says that this held for prompts of several lengths; where it does not, only the engine's own
     count of a whole prompt can be trusted.
     """
 
-    base_tokens: int
-    per_message_tokens: int
+    base_tokens: float
+    per_message_tokens: float
     linear: bool = True
 
 

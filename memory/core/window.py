@@ -1,15 +1,19 @@
 """The window of recent turns: which of them go into the prompt.
 
-Pure. The start moves in steps: it stays until the window overflows, then jumps to where the rest fills at
-most LOW_WATER of the budget. In between the prompt only grows at its end, which is what a prefix cache wants.
+Pure. The start moves in steps: it stays until the window overflows, then jumps so far that LOW_MARK to
+HIGH_MARK of the budget are filled. In between the prompt only grows at its end, as a prefix cache wants it.
 """
 
 from collections.abc import Sequence
+from zlib import crc32
 
 from memory.core.values import Turn
 from memory.errors import NothingToAnswer
 
-LOW_WATER = 0.7
+# Between them the jump goes to the user turn whose pk has the highest checksum: so replays of one history
+# from different turns on come to the same start after a few jumps, and stay together from there.
+LOW_MARK = 0.5
+HIGH_MARK = 0.8
 
 
 def speaking(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -24,25 +28,26 @@ def speaking(turns: Sequence[Turn]) -> Sequence[Turn]:
     return kept
 
 
-def cost(turn: Turn, per_message_overhead: int) -> int:
+def cost(turn: Turn, per_message_overhead: float) -> float:
     """What a turn takes of the budget; raises ValueError for one that was not counted."""
     if turn.tokens is None:
         raise ValueError(f"turn {turn.pk} was not counted")
     return turn.tokens + per_message_overhead
 
 
-def fit(turns: Sequence[Turn], budget_tokens: int, per_message_overhead: int) -> Sequence[Turn]:
+def fit(turns: Sequence[Turn], budget_tokens: float, per_message_overhead: float) -> Sequence[Turn]:
     """The newest turns that fit, from a user turn on; the newest is there even where it alone is too long.
 
     A pure function of the history: it replays where the window started at each earlier user turn. So one more
-    turn leaves the start alone or compacts, and the result is the same for a history that was loaded only
-    from an earlier window's start on. An older turn that alone is over the budget (refused as too long, or
-    answered by a larger model) is left out without taking what came before it along.
+    turn leaves the start alone or compacts. The result is the same for a history that was loaded only from an
+    earlier window's start on, and, but for rare cases, from anywhere a good many budgets back. An older turn
+    that alone is over the budget (refused as too long, or answered by a larger model) is left out without
+    taking what came before it along.
     """
     everything = speaking(turns)
     small = [turn for turn in everything[:-1] if cost(turn, per_message_overhead) <= budget_tokens]
     kept = _from_user([*small, everything[-1]])
-    start = used = 0
+    start, used = 0, 0.0
     for newest, turn in enumerate(kept):
         used += cost(turn, per_message_overhead)
         if turn.role == "user" and used > budget_tokens:
@@ -56,10 +61,23 @@ def _from_user(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _compact(
-    kept: Sequence[Turn], start: int, newest: int, used: int, budget_tokens: int, per_message_overhead: int
-) -> tuple[int, int]:
-    low_tokens = int(budget_tokens * LOW_WATER)
-    while start < newest and (used > low_tokens or kept[start].role != "user"):
-        used -= cost(kept[start], per_message_overhead)
-        start += 1
+    kept: Sequence[Turn],
+    start: int,
+    newest: int,
+    used: float,
+    budget_tokens: float,
+    per_message_overhead: float,
+) -> tuple[int, float]:
+    """Where the window starts now, and what it holds: the best landmark between the two marks."""
+    landmarks: list[tuple[int, int, float]] = []
+    for index in range(start + 1, newest + 1):
+        used -= cost(kept[index - 1], per_message_overhead)
+        if kept[index].role != "user" or used > HIGH_MARK * budget_tokens:
+            continue
+        if landmarks and used < LOW_MARK * budget_tokens:
+            break
+        landmarks.append((crc32(str(kept[index].pk).encode()), index, used))
+    if not landmarks:
+        return newest, used
+    _, start, used = max(landmarks)
     return start, used

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from inference.core.values import ChatMessage, Chunk, Patience, Progress, Request
+from inference.core.values import ChatMessage, Chunk, Patience, Progress, Request, Way
 from inference.engine import OpenAIEngine
 from inference.errors import InferenceError, Refused, Stalled, StreamCut, Unavailable
 from tests.contract.conftest import ids_of, progress_of, replica_of, text_of, tokens_of, whole
@@ -284,7 +284,7 @@ async def test_another_replica_goes_on_where_one_broke(
     engine: OpenAIEngine,
     fake_engine: FakeEngine,
     second_fake_engine: FakeEngine,
-    way: str,
+    way: Way,
     cut: int,
     fault: str,
 ) -> None:
@@ -305,6 +305,14 @@ async def test_with_stop_strings_no_ids_are_kept(engine: OpenAIEngine, fake_engi
     chunks = await whole(engine, replica_of(fake_engine), asking("hello", stop=["END"]))
     assert text_of(chunks) == words.answer(20)
     assert ids_of(chunks[:-1]) is None
+
+
+async def test_a_fault_may_be_one_engines_own(engine: OpenAIEngine, fake_engine: FakeEngine) -> None:
+    assert text_of(await whole(engine, replica_of(fake_engine), asking("hi [[drop on=b]]"))) == words.answer(
+        20
+    )
+    _, error = await broken(engine, fake_engine, "hi [[cut_at=3 on=a]]")
+    assert isinstance(error, StreamCut)
 
 
 @pytest.mark.parametrize("dialect", ["vllm", "llama.cpp"])

@@ -96,7 +96,7 @@ class Answer:
         if job.gives_ids and ids is not None:
             choice += b',"token_ids":' + msgspec.json.encode(ids)
         rest = b""
-        if self._gives_usage and (job.gives_usage_always or (finish and not job.in_chat)):
+        if self._gives_usage and (job.gives_usage_always or (finish and not job.usage_apart)):
             rest += self._usage()
         if job.gives_timings and ids:
             rest += b',"timings":{"predicted_n":%d}' % self._record.tokens
@@ -117,7 +117,7 @@ class Answer:
 
     async def _end(self, finish: str) -> None:
         await self._event(b'"delta":{}' if self._job.in_chat else b'"text":""', None, finish)
-        if self._gives_usage and self._job.in_chat:
+        if self._gives_usage and self._job.usage_apart:
             await self._data(b'{"id":"fake","choices":[]' + self._usage() + b"}")
         if self._plan.done:
             await self._data(b"[DONE]")

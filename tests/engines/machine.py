@@ -31,6 +31,7 @@ class Job:
     in_chat: bool = True
     gives_ids: bool = False
     gives_usage: bool = False
+    usage_apart: bool = True  # in an event of its own; llama.cpp puts it into the last of a completion
     gives_usage_always: bool = False
     gives_timings: bool = False
     prompt_ids: list[int] = field(default_factory=list)

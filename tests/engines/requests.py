@@ -43,6 +43,7 @@ def completion_job(settings: Settings, body: dict[str, Any]) -> Job:
     begun = words.decode(begun_ids)
     job = _job(settings, body, ids, "ids" if begun else "chat", user, begun)
     job.in_chat = False
+    job.usage_apart = settings.dialect == "vllm"
     return job
 
 

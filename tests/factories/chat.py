@@ -3,6 +3,7 @@
 from datetime import timedelta
 from itertools import count
 
+from django.contrib.postgres.functions import TransactionNow
 from django.utils import timezone
 
 from accounts.models import User
@@ -29,8 +30,12 @@ def make_message(
     """A message under `parent`; the other role than its parent's if none is said."""
     if not role:
         role = Message.Role.ASSISTANT if parent and parent.role == Message.Role.USER else Message.Role.USER
+    # The database's clock, which turns go by: it stands still in a transaction, so that keys tell the order.
+    fields.setdefault("created_at", TransactionNow())
     parts = [{"type": "text", "text": text}]
-    return Message.objects.create(conversation=conversation, parent=parent, role=role, parts=parts, **fields)
+    row = Message.objects.create(conversation=conversation, parent=parent, role=role, parts=parts, **fields)
+    row.refresh_from_db(fields=["created_at"])
+    return row
 
 
 def make_branch(conversation: Conversation, length: int, parent: Message | None = None) -> list[Message]:

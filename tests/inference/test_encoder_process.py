@@ -1,4 +1,4 @@
-"""The encoder as it runs: `manage.py run_encoder` with the real MiniLM, beside sentence-transformers itself."""
+"""The encoder as it runs: `manage.py run_encoder` with the real MiniLM, beside sentence-transformers."""
 
 import base64
 import json

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.core.values import ChatMessage
+from inference.core.values import ChatMessage, ReplicaView
 from memory import assembly, counting
 from memory.core.values import Budget, Overhead, Turn
 from memory.counting import KnownCounts
@@ -69,7 +69,7 @@ def test_never_over_the_limit_and_never_without_the_newest(
         assert context.included[-1] == history[-1].pk
 
 
-@pytest.mark.parametrize("template", [chatml, adds_a_system_message])
+@pytest.mark.parametrize("template", [chatml, adds_a_system_message, odd_pairs])
 @pytest.mark.parametrize("over", [-1, 0, 1])
 async def test_whole_prompt_around_the_limit(template: Template, over: int) -> None:
     history = alternating(10, 10, 10, 10, 10)
@@ -157,7 +157,7 @@ async def test_a_template_that_is_not_linear_is_never_trusted() -> None:
         (chatml, True, Overhead(7, 4)),
         (adds_a_system_message, False, Overhead(33, 4)),
         (adds_a_system_message, True, Overhead(7, 4)),
-        (odd_pairs, False, Overhead(2, 5)),
+        (odd_pairs, False, Overhead(2.5, 4.5)),
         (costs_more_the_longer, False, Overhead(-4, 12, linear=False)),
         (counts_spaces, False, Overhead(-17, 24, linear=False)),
     ],
@@ -172,7 +172,7 @@ async def test_a_template_is_measured_once_a_model() -> None:
     for counter in (one, one, other):
         await known.overhead(counter, with_system=False)
     assert (len(one.chats), len(other.chats)) == (3, 3)
-    assert await known.overhead(other, with_system=False) == Overhead(2, 5)
+    assert await known.overhead(other, with_system=False) == Overhead(2.5, 4.5)
 
 
 async def test_texts_that_come_again_are_counted_once_and_not_kept_for_ever(
@@ -232,6 +232,23 @@ async def test_a_failed_count_ends_the_others_and_says_why() -> None:
     with pytest.raises(ConnectionRefusedError, match="engine gone"):
         await counting.count_all(Broken("m"), ["good", "bad"])
     await asyncio.wait_for(ended.wait(), 5)
+
+
+async def test_counts_on_the_replica_that_will_answer() -> None:
+    replica = ReplicaView("one", "http://127.0.0.1:1", "smollm2", 4)
+    hello = [ChatMessage("user", "hello there")]
+
+    class Engine(WordCounter):
+        async def count_tokens(self, asked: ReplicaView, text: str) -> int:
+            assert asked is replica
+            return await self.text(text)
+
+        async def count_chat(self, asked: ReplicaView, messages: list[ChatMessage]) -> int:
+            assert asked is replica
+            return await self.chat(messages)
+
+    counter = counting.EngineCounter(Engine("not asked"), replica)
+    assert (counter.model, await counter.text("hello there"), await counter.chat(hello)) == ("smollm2", 2, 9)
 
 
 async def test_nothing_to_answer_asks_nothing() -> None:

@@ -1,9 +1,10 @@
 // Where a message is typed. Its text is the draft, and leaves only when the server has accepted it.
 import { useEffect, useState, type ClipboardEvent, type KeyboardEvent, type RefObject } from "react";
 import { announce } from "../announcer";
+import type { Answer } from "../answers";
 import type { Generation } from "../api";
 import { chatPath, go, shownConversation } from "../router";
-import { useStore } from "../store";
+import { Store, useStore, useStorePart } from "../store";
 import type { Thread } from "../threads";
 import { problemWords } from "../words";
 import { useClient } from "./context";
@@ -14,6 +15,8 @@ import { ModelPicker, useModel } from "./model_picker";
 
 /** Far above any limit of the server; more than this would only freeze the page. */
 const MOST_PASTED = 200_000;
+
+const NOT_READ = new Store<Answer | null>(null);
 
 interface Props {
   pk: string | null;
@@ -29,7 +32,8 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
   const { isBusy, problem } = useStore(client.chat.sending(draftKey));
   const [note, setNote] = useState<string | null>(null);
   const model = useModel(pk);
-  const canSend = text.trim() !== "" && thread.status === "ready" && running === null && !isBusy;
+  const isAnswering = useIsAnswering(running);
+  const canSend = text.trim() !== "" && thread.status === "ready" && !isAnswering && !isBusy;
   useGrowing(inputRef, text);
   useEffect(focusComposer, []);
 
@@ -60,6 +64,7 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
   return (
     <form
       className="composer"
+      aria-label="Write a message"
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -86,9 +91,9 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
         <div className="composer-row">
           <ModelPicker pk={pk} />
           <span id="composer-hint" className="composer-hint">
-            {running ? "Esc stops the answer" : "Enter sends, Shift + Enter starts a new line"}
+            {isAnswering ? "Esc stops the answer" : "Enter sends, Shift + Enter starts a new line"}
           </span>
-          {running ? (
+          {running && isAnswering ? (
             <StopButton generation={running} inputRef={inputRef} />
           ) : (
             <button type="submit" className="round-button" aria-label="Send" disabled={!canSend} aria-busy={isBusy}>
@@ -99,6 +104,17 @@ export function Composer({ pk, draftKey, thread, running, inputRef }: Props) {
       </div>
     </form>
   );
+}
+
+/** Whether an answer holds the next message up; one that was asked to stop does not, the server lets it wait. */
+function useIsAnswering(running: Generation | null): boolean {
+  const { answers } = useClient();
+  const store = running === null ? undefined : answers.find(running.pk);
+  const isStopping = useStorePart<Answer | null, boolean>(
+    (store as Store<Answer | null> | undefined) ?? NOT_READ,
+    (answer) => answer?.isStopping ?? false,
+  );
+  return running !== null && !isStopping;
 }
 
 function Refusal({ words, onClose }: { words: string; onClose: () => void }) {

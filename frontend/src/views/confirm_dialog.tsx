@@ -1,5 +1,5 @@
 // A question before something that can't be undone. The browser's own dialog keeps the focus inside.
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
 interface Props {
   title: string;
@@ -13,8 +13,10 @@ interface Props {
 export function ConfirmDialog({ title, action, children, error, onConfirm, onCancel }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
-    if (!dialog.current?.open) dialog.current?.showModal();
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close(); // gives the focus back to where it was
   }, []);
   return (
     <dialog

@@ -9,6 +9,7 @@ const QUIET_MS = 1_500;
 export function Connection() {
   const client = useClient();
   const isOpen = useStore(client.connection) === "open";
+  const hasTooManyTabs = useStore(client.hasTooManyTabs);
   const [isAway, setAway] = useState(false);
   useEffect(() => {
     if (isOpen) {
@@ -25,7 +26,9 @@ export function Connection() {
   return (
     <div className="connection">
       <span className="pulse" aria-hidden="true" />
-      Reconnecting… What you send now goes out as soon as the connection is back.
+      {hasTooManyTabs
+        ? "Parley is open in too many tabs. Close one of them, and this one goes on."
+        : "Reconnecting… What you send now goes out as soon as the connection is back."}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // One conversation of the list: open it, rename it in place, delete it after a question.
-import { useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { announce } from "../announcer";
 import type { Conversation } from "../api";
 import { problemOf } from "../problem";
@@ -21,8 +21,18 @@ export const UNTITLED = "New chat";
 
 export function ConversationItem({ item, isCurrent, onGo }: Props) {
   const [mode, setMode] = useState<"shown" | "renaming" | "deleting">("shown");
+  const renameButton = useRef<HTMLButtonElement>(null);
+  const givesFocusBack = useRef(false);
+  useEffect(() => {
+    if (mode === "shown" && givesFocusBack.current) renameButton.current?.focus();
+    givesFocusBack.current = false;
+  }, [mode]);
+  const renamed = (byKey: boolean) => {
+    givesFocusBack.current = byKey;
+    setMode("shown");
+  };
   const title = item.title || UNTITLED;
-  if (mode === "renaming") return <Renaming item={item} onEnd={() => setMode("shown")} />;
+  if (mode === "renaming") return <Renaming item={item} onEnd={renamed} />;
   return (
     <li className={isCurrent ? "conversation current" : "conversation"}>
       <Link to={chatPath(item.pk)} isCurrent={isCurrent} title={title} onGo={onGo}>
@@ -31,6 +41,7 @@ export function ConversationItem({ item, isCurrent, onGo }: Props) {
       <span className="conversation-actions">
         <button
           type="button"
+          ref={renameButton}
           className="icon-button"
           aria-label={`Rename ${title}`}
           title="Rename"
@@ -53,12 +64,18 @@ export function ConversationItem({ item, isCurrent, onGo }: Props) {
   );
 }
 
-function Renaming({ item, onEnd }: { item: Conversation; onEnd: () => void }) {
+function Renaming({ item, onEnd }: { item: Conversation; onEnd: (byKey: boolean) => void }) {
   const client = useClient();
   const [title, setTitle] = useState(item.title || UNTITLED);
-  const save = async () => {
+  const isOver = useRef(false); // leaving the field by a key takes the focus away as well
+  const end = (byKey: boolean) => {
+    isOver.current = true;
+    onEnd(byKey);
+  };
+  const save = async (byKey: boolean) => {
+    if (isOver.current) return;
     const wanted = title.trim();
-    onEnd();
+    end(byKey);
     if (wanted === "" || wanted === item.title) return;
     try {
       client.chat.retitled(await client.conversations.rename(item.pk, wanted));
@@ -67,11 +84,10 @@ function Renaming({ item, onEnd }: { item: Conversation; onEnd: () => void }) {
     }
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && !event.nativeEvent.isComposing) void save();
-    if (event.key === "Escape") {
-      event.preventDefault();
-      onEnd();
-    }
+    if (event.key !== "Escape" && (event.key !== "Enter" || event.nativeEvent.isComposing)) return;
+    event.preventDefault(); // else the same key would press the button that the focus goes back to
+    if (event.key === "Enter") void save(true);
+    else end(true);
   };
   return (
     <li className="conversation renaming">
@@ -84,7 +100,7 @@ function Renaming({ item, onEnd }: { item: Conversation; onEnd: () => void }) {
         onFocus={(event) => event.target.select()}
         onChange={(event) => setTitle(event.target.value)}
         onKeyDown={onKey}
-        onBlur={() => void save()}
+        onBlur={() => void save(false)}
       />
     </li>
   );

@@ -1,7 +1,7 @@
 // Which model answers; shown only where there is a choice.
 import { modelFor } from "../choices";
 import { NEW } from "../drafts";
-import { Store, useStore } from "../store";
+import { Store, useStore, useStorePart } from "../store";
 import { LOADING, type Thread } from "../threads";
 import { useClient } from "./context";
 
@@ -12,8 +12,11 @@ export function useModel(pk: string | null): string | null {
   const client = useClient();
   const models = useStore(client.models);
   const picked = useStore(client.choices.picked)[pk ?? NEW];
-  const thread = useStore(pk === null ? NOTHING : client.chat.thread(pk));
-  return modelFor(models, picked, thread.conversation?.model);
+  const ofConversation = useStorePart(
+    pk === null ? NOTHING : client.chat.thread(pk),
+    (thread) => thread.conversation?.model,
+  );
+  return modelFor(models, picked, ofConversation);
 }
 
 export function ModelPicker({ pk }: { pk: string | null }) {

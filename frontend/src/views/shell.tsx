@@ -1,6 +1,6 @@
 // The signed-in page: list of conversations beside the one that is open. On narrow screens the
 // list is a drawer over it.
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { ChatPage } from "./chat_page";
 import { Connection } from "./connection";
 import { Sidebar } from "./sidebar";
@@ -8,10 +8,10 @@ import { Sidebar } from "./sidebar";
 export function Shell({ pk }: { pk: string | null }) {
   const [isOpen, setOpen] = useState(false);
   const menuButton = useRef<HTMLButtonElement>(null);
-  const close = () => {
+  const close = useCallback(() => {
     setOpen(false);
     menuButton.current?.focus();
-  };
+  }, []);
   useEffect(() => setOpen(false), [pk]);
   return (
     <div className={isOpen ? "shell drawer-open" : "shell"}>

@@ -1,13 +1,24 @@
 // The conversations, by the day they last changed, and the account below them.
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
+import { announce } from "../announcer";
 import type { Conversation } from "../api";
 import { days } from "../days";
+import { problemOf } from "../problem";
 import * as session from "../session";
 import { useStore } from "../store";
+import { problemWords } from "../words";
 import { useClient } from "./context";
 import { ConversationItem } from "./conversation_item";
 import { CloseIcon, LeaveIcon, Mark, PlusIcon } from "./icons";
 import { Link } from "./link";
+
+async function logOut(): Promise<void> {
+  try {
+    await session.logOut();
+  } catch (error) {
+    announce(problemWords(problemOf(error)));
+  }
+}
 
 interface Props {
   shown: string | null;
@@ -17,8 +28,10 @@ interface Props {
 
 export function Sidebar({ shown, isDrawerOpen, onClose }: Props) {
   const client = useClient();
+  const closeButton = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!isDrawerOpen) return;
+    closeButton.current?.focus();
     const closeOnEscape = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
       event.preventDefault();
@@ -34,7 +47,13 @@ export function Sidebar({ shown, isDrawerOpen, onClose }: Props) {
           <Mark />
           <span>Parley</span>
         </Link>
-        <button type="button" className="icon-button drawer-only" aria-label="Close the list" onClick={onClose}>
+        <button
+          type="button"
+          ref={closeButton}
+          className="icon-button drawer-only"
+          aria-label="Close the list"
+          onClick={onClose}
+        >
           <CloseIcon />
         </button>
       </div>
@@ -51,7 +70,7 @@ export function Sidebar({ shown, isDrawerOpen, onClose }: Props) {
           className="icon-button"
           aria-label="Log out"
           title="Log out"
-          onClick={() => void session.logOut()}
+          onClick={() => void logOut()}
         >
           <LeaveIcon />
         </button>

@@ -36,8 +36,8 @@ export function useAuthForm(
   const refuse = (errors: AuthError[]) => {
     setRefused(errors);
     announce(errors.map((error) => error.message).join(" "));
-    const bad = errors.find((error) => error.field !== null && fields.includes(error.field));
-    formRef.current?.querySelector<HTMLInputElement>(`[name="${bad?.field ?? fields[0]}"]`)?.focus();
+    const bad = fields.find((field) => errors.some((error) => error.field === field)) ?? fields[0];
+    formRef.current?.querySelector<HTMLInputElement>(`[name="${bad}"]`)?.focus();
   };
 
   return {
