@@ -20,7 +20,7 @@ from accounts import authentication
 from accounts.errors import NotAuthenticated
 from chat import access, events, notices, turns
 from chat.errors import BadFrame, ChatError, FieldError, Invalid, describe
-from chat.live import door
+from chat.live import door, metrics
 from chat.live.credit import CREDIT_BYTES, CREDIT_EVENTS, Credit
 from chat.live.subscriptions import MOST, Subscriptions, TooManySubscriptions
 from chat.turns import Turn
@@ -56,6 +56,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.person = None
             return await self.close(TOO_MANY)
         _sockets[self.person.pk] += 1
+        metrics.SOCKETS.inc()
         self.heard_at = time.monotonic()
         self.credit = Credit()
         self.subscriptions = Subscriptions(self._send_text, self.credit)
@@ -69,6 +70,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.person is None:
             return
         _sockets[self.person.pk] -= 1
+        metrics.SOCKETS.dec()
         if not _sockets[self.person.pk]:
             del _sockets[self.person.pk]
         self.watching.cancel()
