@@ -112,7 +112,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case _:
                 turn = await _in_thread(self._begin(message))
                 await self._answer("accepted", ref=message.ref, **_keys(turn))
-                self._follow(turn.generation, None, turn.model)
+                self._follow(turn.generation, None, turn.model, just_queued=turn.state == "queued")
 
     def _begin(
         self, message: events.Send | events.Edit | events.Regenerate | events.Continue
@@ -143,9 +143,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         row = await _in_thread(access.generation, self._pk, message.generation)
         self._follow(row.pk, after, row.model)
 
-    def _follow(self, generation: UUID, after: EntryId | None, model: str) -> None:
+    def _follow(
+        self, generation: UUID, after: EntryId | None, model: str, *, just_queued: bool = False
+    ) -> None:
         try:
-            self.subscriptions.follow(generation, after, model=model)
+            self.subscriptions.follow(generation, after, model=model, just_queued=just_queued)
         except TooManySubscriptions as error:
             reason = "This socket follows too many answers; unsubscribe some first."
             raise Invalid(errors=(FieldError("generation", reason, MOST),)) from error
