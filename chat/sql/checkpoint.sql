@@ -12,5 +12,6 @@ INSERT INTO chat_generationchunk (generation_id, attempt, n_from, n_to, body)
 SELECT piece.pk, piece.attempt, piece.n_from, piece.n_to, piece.body
 FROM piece JOIN chat_generation AS g
   ON g.id = piece.pk AND g.attempt = piece.attempt AND g.owner = %(owner)s AND g.state = 'running'
+FOR KEY SHARE OF g
 ON CONFLICT (generation_id, attempt, n_from) DO UPDATE SET n_to = excluded.n_to, body = excluded.body
 RETURNING generation_id
