@@ -2,7 +2,6 @@
 import { useState } from "react";
 import * as allauth from "../../allauth";
 import * as session from "../../session";
-import { go } from "../../router";
 import { Link } from "../link";
 import { Field } from "./field";
 import { useAuthForm } from "./form";
@@ -57,8 +56,7 @@ export function SetPassword({ resetKey }: { resetKey: string }) {
     ["password"],
     () => allauth.resetPassword(resetKey, password),
     async () => {
-      session.passwordSet();
-      go("/login", true);
+      session.toLogIn("Your new password is set. Log in with it.");
       await session.check();
     },
   );
