@@ -168,14 +168,12 @@ def _passing_closed_folders(user: int, group: int) -> tuple[str, ...]:
 
 
 def _may_run(candidate: Runner, data: Path) -> bool:
+    checks: tuple[list[str | Path], ...] = (
+        ["/bin/sh", "-c", 'cd "$0" && test -w .', data],
+        [binaries() / "initdb", "--version"],  # finds postgres by itself, as it will have to
+    )
     try:
-        return all(
-            candidate.run(command).returncode == 0
-            for command in (
-                ["/bin/sh", "-c", 'cd "$0" && test -w .', data],
-                [binaries() / "initdb", "--version"],  # finds postgres by itself, as it will have to
-            )
-        )
+        return all(candidate.run(command).returncode == 0 for command in checks)
     except OSError:  # no setpriv here
         return False
 
