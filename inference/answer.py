@@ -39,7 +39,8 @@ class Work(msgspec.Struct, frozen=True):
     """What a claim needs to run: the frozen request and what earlier attempts released.
 
     `saved` and `saved_ids` are how many code points and ids of it the checkpoints have; `opens_with_text` asks
-    for a snapshot (readers may lack the text), else the log has it up to its entry `stands_on`. `end` is the engine's end, where an attempt saw it.
+    for a snapshot (readers may lack the text), else the log has it up to its entry `stands_on`.
+    `end` is the engine's end, where an attempt saw it.
     """
 
     request: Request

@@ -77,7 +77,9 @@ class Log:
         Raises ValkeyDown's errors; sending it again is `dup`.
         """
         log_keys = [keys.log_hash(pk), keys.log_entries(pk), keys.log_request(pk), keys.log_channel(pk)]
-        return _answered(await self._run(OPEN, log_keys, [attempt, str(owner), v, x, request, ttl_s, str(stands_on or "")]))
+        return _answered(
+            await self._run(OPEN, log_keys, [attempt, str(owner), v, x, request, ttl_s, str(stands_on or "")])
+        )
 
     async def append(self, batches: Sequence["Batch"]) -> list[Answered | None]:
         """Add each batch to its log, in one round trip; None for a batch without an answer."""

@@ -99,7 +99,8 @@ class LogMachine(RuleBasedStateMachine):
         self.watchers = [Watcher() for _ in range(2)]
         self.words = count(1)
         self.published = BEFORE_ALL
-        self.rewound = self.moved = self.lost_at_load = False
+        self.rewound = self.moved = self.lost_at_load = self.flushed = self.claim_lost = False
+        self.before: tuple[int, UUID | None] | None = None
         self.channel = valkey.pubsub()
         self.channel.ssubscribe(keys.log_channel(self.pk))
         self._listen()
@@ -115,16 +116,18 @@ class LogMachine(RuleBasedStateMachine):
     @rule(who=st.integers(0, 2))
     def claim(self, who: int) -> None:
         """The owner before is dead, handed it back, or is only slow; load what it released."""
+        self.before = self.row.attempt, self.row.owner
         self.row.attempt += 1
         self.row.owner = self.owners[who].pk
         self._load(self.owners[who])
 
-    @precondition(lambda self: self.row.outcome is None and self.row.attempt > 1)
+    @precondition(lambda self: self.row.outcome is None and self.before is not None and not self.flushed)
     @rule()
     def lose_claim(self) -> None:
-        """Postgres fell back to before the last claim, which had committed asynchronously."""
-        self.row.attempt -= 1
-        self.row.owner = None
+        """Postgres fell back to before the last claim (and Valkey did not just now: one fault at a time)."""
+        assert self.before is not None
+        self.row.attempt, self.row.owner = self.before
+        self.before, self.claim_lost = None, True
 
     def _load(self, owner: Owner) -> None:
         state = self.run(self.log.read(self.pk, BEFORE_ALL, count=None))
@@ -149,6 +152,7 @@ class LogMachine(RuleBasedStateMachine):
             and self.row.outcome is None
             and self.row.attempt >= owner.answer.attempt
         ):
+            self.before = None
             self.row.attempt = max(self.row.attempt, above) + 1
             owner.answer.renew(self.row.attempt)
         else:
@@ -193,6 +197,8 @@ class LogMachine(RuleBasedStateMachine):
             assert self.moved or self.lost_at_load
             self.rewound = True
         self._listen()
+        if answered.word == "ok" and (self.row.owner, self.row.attempt) == (owner.pk, answer.attempt):
+            self.flushed = self.claim_lost = False
         if not replied:
             return
         if answered.word in {"ok", "dup"}:
@@ -285,12 +291,12 @@ class LogMachine(RuleBasedStateMachine):
         assert bool(after) == there
         assert not there or "done" in after
 
-    @precondition(lambda self: self.row.attempt > 0)
+    @precondition(lambda self: self.row.attempt > 0 and not self.claim_lost)
     @rule()
     def flush(self) -> None:
         """Valkey starts again, empty."""
         self.valkey.delete(keys.log_hash(self.pk), keys.log_entries(self.pk), keys.log_request(self.pk))
-        self.published = BEFORE_ALL
+        self.published, self.flushed = BEFORE_ALL, True
 
     # --- readers ---
 

@@ -1,6 +1,6 @@
 """A running answer against a log that loses replies, falls back or vanishes, and checkpoints that fail or come late.
 
-Pure: the log here takes batches as append.lua does, the rows as checkpoint.sql does; the real ones are tested elsewhere.
+Pure: the log here takes batches as append.lua does, the rows as checkpoint.sql does.
 """
 
 from itertools import count
