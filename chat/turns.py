@@ -4,7 +4,7 @@ Order (protocol 7): known client id, reserve, moderate, admit, write, queue. No 
 """
 
 import uuid
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from redis.exceptions import RedisError
 
 from chat import access, notices, statements, writing
-from chat.errors import AnswerRunning, FieldError, Invalid, NotResumable
+from chat.errors import AnswerRunning, FieldError, Invalid, NotFound, NotResumable
 from chat.models import Generation, Message
 from chat.text import clean
 from chat.writing import Plan, Turn
@@ -38,11 +38,12 @@ def begin(
     """
     text = _checked(text)
     body_hash = writing.hashed("send", conversation, parent, text, model)
-    if known := writing.known(user_pk, client_id, body_hash):
-        return known
-    chosen = _model(model)
     with transaction.atomic():
-        waits_for = _follow(user_pk, conversation, parent)
+        met = _meet(user_pk, client_id, conversation, parent)
+        if met.is_known and (known := writing.known(user_pk, client_id, body_hash)):
+            return known
+        chosen = _model(model)
+        waits_for = _follow(met, conversation, parent)
         plan = Plan(
             user_pk, client_id, body_hash, chosen, priority, conversation, parent, text, waits_for=waits_for
         )
@@ -160,28 +161,49 @@ def _message(user_pk: uuid.UUID, pk: uuid.UUID, role: str) -> Message:
     return row
 
 
-def _follow(user_pk: uuid.UUID, conversation: uuid.UUID | None, parent: uuid.UUID | None) -> uuid.UUID | None:
-    """Lock the parent's open generation; what to wait for, if it was asked to stop. Raises AnswerRunning."""
+class _Met(NamedTuple):
+    """What a send meets: meet.sql."""
+
+    is_known: bool
+    has_conversation: bool
+    has_leaf: bool
+    parent_role: str | None
+    running: uuid.UUID | None
+    is_stopping: bool | None
+
+
+def _meet(
+    user_pk: uuid.UUID, client_id: str, conversation: uuid.UUID | None, parent: uuid.UUID | None
+) -> _Met:
+    """One round trip for all that `begin` must know; the parent's open generation is locked."""
+    parameters: dict[str, Any] = {"user": user_pk, "client_id": client_id}
+    parameters |= {"conversation": conversation, "parent": parent}
+    with connection.cursor() as cursor:
+        cursor.execute(statements.text("meet"), parameters)
+        row = cursor.fetchone()
+    assert row is not None  # noqa: S101 meet.sql always gives one row
+    return _Met(*row)
+
+
+def _follow(met: _Met, conversation: uuid.UUID | None, parent: uuid.UUID | None) -> uuid.UUID | None:
+    """What to wait for: the parent's open answer, if it was asked to stop. Raises AnswerRunning."""
     if conversation is None:
         if parent is not None:
             raise Invalid(errors=(FieldError("parent", "A new conversation has no message to follow."),))
         return None
-    row = access.conversation(user_pk, conversation)
+    if not met.has_conversation:
+        raise NotFound
     if parent is None:
-        if row.leaf_id is not None:
+        if met.has_leaf:
             raise Invalid(errors=(FieldError("parent", "Name the message that this one follows."),))
         return None
-    message = access.message_of(row, parent)
-    if message.role != Message.Role.ASSISTANT:
+    if met.parent_role is None:
+        raise NotFound
+    if met.parent_role != Message.Role.ASSISTANT:
         raise Invalid(errors=(FieldError("parent", "A message follows an answer; this is none."),))
-    running = (
-        Generation.objects.select_for_update().filter(message=message, state__in=Generation.OPEN).first()
-    )
-    if running is None:
-        return None
-    if running.stop_requested_at is None:
+    if met.running is not None and not met.is_stopping:
         raise AnswerRunning
-    return running.pk
+    return met.running
 
 
 def _publish_stop(owner: uuid.UUID, pk: uuid.UUID) -> None:
