@@ -1,3 +1,5 @@
+"""Conversations and answers: the product."""
+
 from django.apps import AppConfig
 
 

@@ -105,7 +105,8 @@ def decode(raw: str) -> ClientMessage:
 def _decode_leniently(raw: str) -> ClientMessage:
     """Python's decoder takes lone surrogates, which become U+FFFD, where the strict one refuses the frame."""
     try:
-        return msgspec.convert(_cleaned(json.loads(raw)), ClientMessage)
+        message: ClientMessage = msgspec.convert(_cleaned(json.loads(raw)), ClientMessage)
+        return message
     except msgspec.ValidationError as error:
         raise _in_words(error) from error
     except (ValueError, RecursionError) as error:

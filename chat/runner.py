@@ -3,7 +3,7 @@
 The one place where memory, inference, limits and rows meet; run_dispatcher wires it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from uuid import UUID
 
 import msgspec
@@ -17,6 +17,7 @@ from inference import catalogue
 from inference.answer import Claim, Work
 from inference.catalogue import Model
 from inference.core import recovery
+from inference.core.events import BEFORE_ALL
 from inference.core.recovery import NOTHING, Recovered
 from inference.core.values import Chunk, Progress, ReplicaView, Request
 from inference.engine import Engine
@@ -60,7 +61,7 @@ class Loader:
         saved = recovery.from_checkpoints([(row[0], row[1], row[2]) for row in rows])
         logged, request = NOTHING, None
         try:
-            state = await self._log.read(claim.pk, recovery.BEFORE_ALL, count=None)
+            state = await self._log.read(claim.pk, BEFORE_ALL, count=None)
             if state.exists:
                 logged = recovery.from_log(state.entries)
                 raw = await self._log.request(claim.pk)
@@ -117,7 +118,9 @@ class Loader:
         return request, {pk: tokens for pk, tokens in built.counted.items() if isinstance(pk, UUID)}
 
 
-async def transform(policy_version: str, visible: str, chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+async def transform(
+    policy_version: str, visible: str, chunks: AsyncIterator[Chunk]
+) -> AsyncGenerator[Chunk, None]:
     """`inference.seams.Transform`: everything passes until output is moderated."""
     async for chunk in chunks:
         yield chunk

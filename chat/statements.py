@@ -28,7 +28,7 @@ def text(name: str) -> str:
 
 @cache
 def _composed(name: str) -> sql.SQL:
-    return sql.SQL(text(name))  # type: ignore[arg-type]
+    return sql.SQL(text(name))
 
 
 class Statements:

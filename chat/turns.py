@@ -162,7 +162,7 @@ def stop(user_pk: uuid.UUID, generation: uuid.UUID) -> str:
         found = cursor.fetchone()
     if found is None:
         return Generation.objects.values_list("state", flat=True).get(pk=row.pk)
-    state, attempt, owner = found
+    state, attempt, owner = str(found[0]), found[1], found[2]
     if owner is not None:
         _publish_stop(owner, row.pk)
     elif attempt == 0 and _stop_queued(row.pk):
@@ -303,7 +303,7 @@ def _publish_stop(owner: uuid.UUID, pk: uuid.UUID) -> None:
 
 def _stop_queued(pk: uuid.UUID) -> bool:
     """End a row that nobody claimed; False when somebody just did."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "pk": pk,
         "attempt": 0,
         "owner": None,

@@ -110,6 +110,8 @@ def _database(url: str) -> dict[str, object]:
         "HOST": parts.hostname or "",
         "PORT": str(parts.port or 5432),
         "CONN_MAX_AGE": 0,
+        # A connection that a restarted Postgres dropped is replaced, not handed to a request.
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {"pool": {"min_size": 1, "max_size": DATABASE_POOL_SIZE, "timeout": 10}},
     }
 

@@ -88,7 +88,7 @@ class Closer:
         try:
             waiting = await self._rows.hand_back(pk, attempt, owner, failures=failures)
         except RowsDown:
-            # Our lease runs out, or the next heartbeat keeps it: either way a sweep finds the row.
-            return logger.warning("hand_back_failed")
+            logger.warning("hand_back_failed")
+            return
         if waiting is not None:
             await self.put([waiting])

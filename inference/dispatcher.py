@@ -46,8 +46,8 @@ class Dispatcher:
         sink: Sink,
         engine: Engine,
         registry: Registry,
-        valkey: "Redis[bytes]",
-        subscriber: "Redis[bytes]",
+        valkey: Redis,
+        subscriber: Redis,
         lease_s: float = 3.0,
     ) -> None:
         self.owner = owner
@@ -203,7 +203,8 @@ class Dispatcher:
             stops = await self._rows.heartbeat(self.owner)
         except RowsDown:
             self._beating_since = None
-            return logger.warning("heartbeat_failed")
+            logger.warning("heartbeat_failed")
+            return
         self._lease.confirm()
         self._beating_since = self._beating_since or started
         for pk in stops:
@@ -245,7 +246,8 @@ class Dispatcher:
             for pk in swept.expired:
                 await self._expire(pk)
         except RowsDown:
-            return logger.warning("sweep_failed")
+            logger.warning("sweep_failed")
+            return
         await self._closer.put(swept.requeue)
         for unclosed in swept.unclosed:
             await self._closer.close_again(unclosed)

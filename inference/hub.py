@@ -41,7 +41,7 @@ class Listener(Protocol):
 class Hub:
     """Subscribes to a log's channel while somebody listens; belongs to one event loop."""
 
-    def __init__(self, valkey: "Redis[bytes]", subscriber: "Redis[bytes]") -> None:
+    def __init__(self, valkey: Redis, subscriber: Redis) -> None:
         self.valkey = valkey
         self.log = Log(valkey)
         self._subscriber = subscriber

@@ -58,7 +58,7 @@ OPEN, APPEND, FINISH = _Script("open"), _Script("append"), _Script("finish")
 class Log:
     """All answers' logs behind one client."""
 
-    def __init__(self, valkey: "Redis[bytes]") -> None:
+    def __init__(self, valkey: Redis) -> None:
         self._valkey = valkey
 
     async def open(
@@ -116,13 +116,16 @@ class Log:
 
     async def request(self, pk: UUID) -> bytes | None:
         """The frozen request, None when the log is gone."""
-        return await self._valkey.get(keys.log_request(pk))
+        raw = await self._valkey.get(keys.log_request(pk))
+        return raw.encode() if isinstance(raw, str) else raw
 
     async def _run(self, script: _Script, script_keys: list[str], arguments: list[Any]) -> list[Any]:
+        count = len(script_keys)
         try:
-            return await self._valkey.evalsha(script.sha, len(script_keys), *script_keys, *arguments)  # type: ignore[misc]
+            answer: list[Any] = await self._valkey.evalsha(script.sha, count, *script_keys, *arguments)
         except NoScriptError:
-            return await self._valkey.eval(script.text, len(script_keys), *script_keys, *arguments)  # type: ignore[misc]
+            answer = await self._valkey.eval(script.text, count, *script_keys, *arguments)
+        return answer
 
 
 class Batch(NamedTuple):

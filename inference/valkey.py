@@ -18,14 +18,14 @@ def shared() -> Any:
     )
 
 
-def connect() -> "redis.asyncio.Redis[bytes]":
+def connect() -> redis.asyncio.Redis:
     """A client of its own for the running loop; close it there."""
     return redis.asyncio.Redis.from_url(
         settings.VALKEY_URL, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S / 4
     )
 
 
-def subscriber() -> "redis.asyncio.Redis[bytes]":
+def subscriber() -> redis.asyncio.Redis:
     """A client for subscriptions: silence on it is no fault, so it has no read time-out."""
     return redis.asyncio.Redis.from_url(
         settings.VALKEY_URL,

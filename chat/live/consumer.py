@@ -20,7 +20,7 @@ from accounts import authentication
 from accounts.errors import NotAuthenticated
 from chat import access, events, notices, turns
 from chat.errors import BadFrame, ChatError, FieldError, Invalid, describe
-from chat.live import door
+from chat.live import door, metrics
 from chat.live.credit import CREDIT_BYTES, CREDIT_EVENTS, Credit
 from chat.live.subscriptions import MOST, Subscriptions, TooManySubscriptions
 from chat.turns import Turn
@@ -56,6 +56,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.person = None
             return await self.close(TOO_MANY)
         _sockets[self.person.pk] += 1
+        metrics.SOCKETS.inc()
         self.heard_at = time.monotonic()
         self.credit = Credit()
         self.subscriptions = Subscriptions(self._send_text, self.credit)
@@ -69,6 +70,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.person is None:
             return
         _sockets[self.person.pk] -= 1
+        metrics.SOCKETS.dec()
         if not _sockets[self.person.pk]:
             del _sockets[self.person.pk]
         self.watching.cancel()
@@ -110,7 +112,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case _:
                 turn = await _in_thread(self._begin(message))
                 await self._answer("accepted", ref=message.ref, **_keys(turn))
-                self._follow(turn.generation, None, turn.model)
+                self._follow(turn.generation, None, turn.model, just_queued=turn.state == "queued")
 
     def _begin(
         self, message: events.Send | events.Edit | events.Regenerate | events.Continue
@@ -141,9 +143,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         row = await _in_thread(access.generation, self._pk, message.generation)
         self._follow(row.pk, after, row.model)
 
-    def _follow(self, generation: UUID, after: EntryId | None, model: str) -> None:
+    def _follow(
+        self, generation: UUID, after: EntryId | None, model: str, *, just_queued: bool = False
+    ) -> None:
         try:
-            self.subscriptions.follow(generation, after, model=model)
+            self.subscriptions.follow(generation, after, model=model, just_queued=just_queued)
         except TooManySubscriptions as error:
             reason = "This socket follows too many answers; unsubscribe some first."
             raise Invalid(errors=(FieldError("generation", reason, MOST),)) from error

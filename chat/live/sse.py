@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 from rest_framework.request import Request
-from rest_framework.settings import api_settings
+from rest_framework.views import APIView
 
 from chat import access
 from chat.errors import ChatError, FieldError, Invalid, NotSignedIn, describe, from_exception
@@ -46,8 +46,7 @@ async def events(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 
 def _allow(request: HttpRequest, pk: uuid.UUID) -> None:
-    authenticators = [authenticator() for authenticator in api_settings.DEFAULT_AUTHENTICATION_CLASSES]
-    user = Request(request, authenticators=authenticators).user
+    user = Request(request, authenticators=APIView().get_authenticators()).user
     if not user.is_authenticated or user.pk is None:
         raise NotSignedIn
     access.generation(user.pk, pk)
@@ -74,7 +73,7 @@ async def _body(follower: Follower) -> AsyncIterator[bytes]:
     upcoming: asyncio.Task[Event] | None = None
     try:
         while sent < RESPONSE_BYTES:
-            upcoming = upcoming or asyncio.ensure_future(anext(stream))  # type: ignore[arg-type]
+            upcoming = upcoming or asyncio.ensure_future(anext(stream))
             done, _ = await asyncio.wait({upcoming}, timeout=PING_S)
             if not done:
                 yield PING

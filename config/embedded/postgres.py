@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -105,6 +106,7 @@ def start(
     data: Path, port: int, log: Path, who: Runner, options: Sequence[str] = ()
 ) -> subprocess.Popen[bytes]:
     """A server on loopback over a prepared folder; `options` are `name=value` as in postgresql.conf."""
+    _forget_dead_server(data / "postmaster.pid")
     settings = [
         *("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"),
         *("client_connection_check_interval=10s", "log_min_messages=warning", *options),
@@ -135,6 +137,18 @@ def ensure_database(port: int, password: str, database: str = "parley") -> None:
         found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database]).fetchone()
         if not found:
             connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(psycopg.sql.Identifier(database)))
+
+
+def _forget_dead_server(lock: Path) -> None:
+    """Removes the lock of a killed server whose pid is a zombie's or another program's by now.
+
+    Postgres itself takes any such pid for a running server. It still finds live backends, by their shared memory.
+    """
+    with suppress(OSError, ValueError, IndexError):  # no lock, or no /proc here
+        pid = int(lock.read_text().split()[0])
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+        if name != "postgres" or state.split()[0] in "ZX":
+            lock.unlink()
 
 
 def _nobody() -> tuple[int, int]:

@@ -50,7 +50,9 @@ async def test_sending_twice_with_one_client_id_is_one_message(rig: Rig, join, e
     again = await client.send("hello", client_id="the-same-one")
     assert {**again, "state": ""} == {**first, "state": ""}
     status, problem = await client.request(
-        "POST", "turns", json={"client_id": "the-same-one", "conversation": None, "parent": None, "text": "other"}
+        "POST",
+        "turns",
+        json={"client_id": "the-same-one", "conversation": None, "parent": None, "text": "other"},
     )
     assert (status, problem["code"]) == (422, "client_id_reused")
     await client.ended(first["generation"])

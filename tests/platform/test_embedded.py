@@ -51,6 +51,16 @@ def test_postgres_in_a_closed_folder_keeps_rows_over_a_kill(room: Path) -> None:
     assert stat.S_IMODE(room.parent.stat().st_mode) == 0o700
 
 
+def test_a_lock_with_the_pid_of_another_program_is_no_server(room: Path) -> None:
+    with running_postgres(room):
+        pass
+    (room / "data/postmaster.pid").write_text(f"{os.getpid()}\n{room / 'data'}\n")
+    if os.geteuid() == 0:
+        os.chown(room / "data/postmaster.pid", *postgres._nobody())
+    with running_postgres(room) as (child, _):
+        assert (room / "data/postmaster.pid").read_text().startswith(f"{child.pid}\n")
+
+
 def test_postgres_wants_the_password(room: Path) -> None:
     with running_postgres(room) as (_, port):
         assert not postgres.accepts(port, "wrong")
