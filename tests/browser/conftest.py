@@ -136,9 +136,9 @@ async def visit(rig: Rig, chromium: Browser) -> AsyncIterator[Join]:
 async def join(visit: Join, rig: Rig) -> Join:
     """Makes people who are signed in."""
 
-    async def make() -> Person:
+    async def make(email: str = "") -> Person:
         person = await visit()
-        token = await sync_to_async(lambda: accounts.session_token(accounts.make_user()))()
+        token = await sync_to_async(lambda: accounts.session_token(accounts.make_user(email)))()
         await person.sign_in_with(token, rig.url())
         return person
 

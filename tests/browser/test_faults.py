@@ -14,7 +14,7 @@ TOKENS = 300
 async def test_the_web_process_is_killed_and_comes_back(join: Join, rig: Rig):
     person = await join()
     # Each wait before connecting again is drawn between nothing and a ceiling: draw short ones.
-    await person.context.add_init_script("Math.random = () => 0.1")
+    await person.context.add_init_script("Math.random = () => 0.02")
     reading, writing = await person.tab(), await person.tab()
     await reading.ask(TEXT)
     await reading.reads(until(TEXT, 20))

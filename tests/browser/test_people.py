@@ -13,7 +13,14 @@ from tests.factories import accounts
 from tests.factories.accounts import PASSWORD
 from tests.rig import Rig, wait_for
 
-LINK = re.compile(r"http://\S+(/verify/[^\s\"\\]+)")
+LINK = re.compile(r"http://\S+?(/(?:verify|reset)/\S+)")
+
+
+def mailed(product: Rig) -> str:
+    """The path of the link in the mail that this product's web process has sent."""
+    web = product.processes["web"]
+    wait_for(lambda: LINK.search(web.written()), "the mail")
+    return LINK.findall(web.written())[-1]
 
 
 async def give(tab: Tab, email: str, button: str) -> None:
@@ -29,12 +36,7 @@ async def test_an_address_is_confirmed_first_where_that_is_asked_for(visit: Join
     await give(tab, "ada@example.org", "Create account")
     await expect(tab.page.get_by_role("heading", name="Look into your mail")).to_be_visible()
     await expect(tab.page.get_by_role("main")).to_contain_text("ada@example.org")
-    log = verifying.processes["web"]
-    wait_for(lambda: LINK.search(log.written()), "the mail")
-    link = LINK.search(log.written())
-    assert link is not None
-
-    mail = await person.tab(link[1])
+    mail = await person.tab(mailed(verifying))
     await mail.page.get_by_role("button", name="Confirm").click()
     await expect(mail.composer).to_be_focused()
     await tab.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
@@ -48,16 +50,28 @@ async def test_an_address_is_confirmed_first_where_that_is_asked_for(visit: Join
 async def test_a_link_opened_elsewhere_leads_to_logging_in(visit: Join, verifying: Rig):
     tab = await (await visit(verifying.url())).tab("/signup")
     await give(tab, "bob@example.org", "Create account")
-    log = verifying.processes["web"]
-    wait_for(lambda: LINK.search(log.written()), "the mail")
-    link = LINK.search(log.written())
-    assert link is not None
-    elsewhere = await (await visit(verifying.url())).tab(link[1])
+    elsewhere = await (await visit(verifying.url())).tab(mailed(verifying))
     await elsewhere.page.get_by_role("button", name="Confirm").click()
     await expect(elsewhere.page).to_have_url("/login")
     await expect(elsewhere.page.get_by_text("Your address is confirmed. Log in now.")).to_be_visible()
     await give(elsewhere, "bob@example.org", "Log in")
     await expect(elsewhere.composer).to_be_focused()
+
+
+async def test_a_forgotten_password_is_set_anew(visit: Join, rig: Rig):
+    await sync_to_async(accounts.make_user)("ada@example.org")
+    person = await visit()
+    tab = await person.tab("/login")
+    await tab.page.get_by_role("link", name="Forgot your password?").click()
+    await tab.page.get_by_label("Email").fill("ada@example.org")
+    await tab.page.get_by_role("button", name="Send the link").click()
+    await expect(tab.page.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    mail = await person.tab(mailed(rig))
+    await mail.page.get_by_label("New password", exact=True).fill(PASSWORD)
+    await mail.page.get_by_role("button", name="Set password").click()
+    await expect(mail.page.get_by_text("Your new password is set.")).to_be_visible()
+    await give(mail, "ada@example.org", "Log in")
+    await expect(mail.composer).to_be_focused()
 
 
 async def test_a_session_ends_and_the_draft_is_there_after_logging_in(visit: Join):
