@@ -105,6 +105,8 @@ def verifying(rig: Rig, _verifying_product: Rig) -> Rig:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     """One headless Chromium for the run."""
+    if CHROMIUM is None:
+        pytest.fail("This needs Chromium: apt-get install chromium")
     expect.set_options(timeout=WAIT_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
