@@ -141,8 +141,8 @@ class Dispatcher(models.Model):
 class GenerationChunk(models.Model):
     """Text of a running answer since the last checkpoint; append only, deleted at the end.
 
-    `body` is {"at": code points that stand before this piece, "text": str, "ids": [int] or null, "tokens": int so far,
-    "end": {...} when the engine had finished}.
+    `body` is {"at": code points that stand before this piece, "text": str, "ids_at": ids that stand before it,
+    "ids": [int] or null, "tokens": int so far, "end": {...} when the engine had finished}.
     """
 
     generation = models.ForeignKey(Generation, models.CASCADE, related_name="chunks")

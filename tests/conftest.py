@@ -18,7 +18,7 @@ _running = pytest.StashKey[Stores]()
 # The same examples in every run and few enough to wait for; HYPOTHESIS_PROFILE=deep looks for new ones at length.
 _PATIENT = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck), "database": None}
 hypothesis.settings.register_profile("check", max_examples=50, derandomize=True, **_PATIENT)
-hypothesis.settings.register_profile("deep", max_examples=1500, **_PATIENT)
+hypothesis.settings.register_profile("deep", max_examples=400, **_PATIENT)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
 
 

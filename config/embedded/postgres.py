@@ -162,14 +162,18 @@ def _nobody() -> tuple[int, int]:
 def _passing_closed_folders(user: int, group: int) -> tuple[str, ...]:
     return (
         *("setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"),
+        "--securebits=+no_setuid_fixup",  # else access(2), by which initdb finds postgres, forgets the capability
         *(f"--inh-caps={STEP_DOWN_CAPABILITY}", f"--ambient-caps={STEP_DOWN_CAPABILITY}"),
     )
 
 
 def _may_run(candidate: Runner, data: Path) -> bool:
-    check = 'test -w "$1" && "$0" --version'
+    checks: tuple[list[str | Path], ...] = (
+        ["/bin/sh", "-c", 'cd "$0" && test -w .', data],
+        [binaries() / "initdb", "--version"],  # finds postgres by itself, as it will have to
+    )
     try:
-        return candidate.run(["/bin/sh", "-c", check, binaries() / "postgres", data]).returncode == 0
+        return all(candidate.run(command).returncode == 0 for command in checks)
     except OSError:  # no setpriv here
         return False
 
