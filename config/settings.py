@@ -147,6 +147,7 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = env.text("EMAIL_VERIFICATION", "none" if DEVELOPMENT else "mandatory")
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True  # in the browser that signed up; anywhere else a log-in follows
 HEADLESS_ONLY = True
 HEADLESS_CLIENTS = ("browser", "app")
 HEADLESS_FRONTEND_URLS = {

@@ -105,6 +105,8 @@ def verifying(rig: Rig, _verifying_product: Rig) -> Rig:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     """One headless Chromium for the run."""
+    if CHROMIUM is None:
+        pytest.fail("This needs Chromium: apt-get install chromium")
     expect.set_options(timeout=WAIT_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -136,9 +138,9 @@ async def visit(rig: Rig, chromium: Browser) -> AsyncIterator[Join]:
 async def join(visit: Join, rig: Rig) -> Join:
     """Makes people who are signed in."""
 
-    async def make() -> Person:
+    async def make(email: str = "") -> Person:
         person = await visit()
-        token = await sync_to_async(lambda: accounts.session_token(accounts.make_user()))()
+        token = await sync_to_async(lambda: accounts.session_token(accounts.make_user(email)))()
         await person.sign_in_with(token, rig.url())
         return person
 

@@ -50,6 +50,7 @@ async def test_the_order_of_the_tab_key(join: Join):
     await tab.ask("hello")
     await tab.has_exactly(said("hello", 40))
     await tab.page.reload()
+    await tab.has_exactly(said("hello", 40))
     await expect(tab.composer).to_be_focused()
     seen = []
     for _ in range(5):

@@ -1,6 +1,7 @@
 // A new address: being told to look into the mail, and confirming the address with the mail's key.
 import { useEffect } from "react";
 import * as allauth from "../../allauth";
+import { announce } from "../../announcer";
 import * as session from "../../session";
 import { Link } from "../link";
 import { useAuthForm } from "./form";
@@ -9,6 +10,7 @@ import { AuthPage, FormErrors } from "./page";
 /** After signing up, or logging in too early. Goes on by itself once another tab has confirmed the address. */
 export function LookIntoMail({ email, onBack }: { email: string; onBack: () => void }) {
   useEffect(() => {
+    announce("Look into your mail to confirm your address.");
     const look = () => {
       if (document.visibilityState === "visible") void session.begun();
     };
@@ -21,7 +23,7 @@ export function LookIntoMail({ email, onBack }: { email: string; onBack: () => v
         A message to <strong>{email}</strong> is on its way. Open the link in it to confirm that the address is yours;
         then your chats are open to you.
       </p>
-      <p className="form-note">
+      <p className="field-hint">
         Nothing there after a few minutes? Look into the spam folder. Logging in sends the message again.
       </p>
       <p className="auth-ways">
