@@ -93,8 +93,8 @@ class Reading:
             await self.may_go_on.wait()
 
     async def has(self, text: str) -> None:
-        """Wait until exactly this is shown."""
-        await self._until(lambda: self.reader.text == text)
+        """Wait until exactly this is shown, after one event at least."""
+        await self._until(lambda: bool(self.events) and self.reader.text == text)
 
     async def ends(self) -> None:
         """Wait for the end of the iteration; its task shows what went wrong."""
@@ -443,6 +443,20 @@ async def test_the_last_to_leave_ends_the_subscription(
     await last.has(writer.text)
     await writer.say("!")
     await last.has(writer.text)
+
+
+async def test_who_goes_before_it_began_is_forgotten(center: Hub, writer: Writer, follow: Follow) -> None:
+    await writer.open()
+    for steps in range(12):
+        reading = await follow()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        reading.task.cancel()
+        await asyncio.gather(reading.task, return_exceptions=True)
+        assert center.readers == 0
+    last = await follow()
+    await writer.say("a")
+    await last.has("a")
 
 
 async def test_without_valkey_the_row_is_read(unused_tcp_port: int, rows: Rows) -> None:
