@@ -47,6 +47,12 @@ class Message(models.Model):
     tokens_model = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(default=timezone.now, db_default=Now())
 
+    class Meta:
+        indexes = (
+            # The versions of a conversation's first message: no parent leads to them.
+            models.Index(fields=["conversation"], condition=Q(parent=None), name="message_first"),
+        )
+
     def __str__(self) -> str:
         return f"{self.role} {self.pk}"
 
@@ -135,8 +141,8 @@ class Dispatcher(models.Model):
 class GenerationChunk(models.Model):
     """Text of a running answer since the last checkpoint; append only, deleted at the end.
 
-    `body` is {"at": code points that stand before this piece, "text": str, "ids": [int] or null, "tokens": int so far,
-    "end": {...} when the engine had finished}.
+    `body` is {"at": code points that stand before this piece, "text": str, "ids_at": ids that stand before it,
+    "ids": [int] or null, "tokens": int so far, "end": {...} when the engine had finished}.
     """
 
     generation = models.ForeignKey(Generation, models.CASCADE, related_name="chunks")

@@ -44,7 +44,7 @@ class Loader:
     async def __call__(self, claim: Claim, owner: UUID, replica: ReplicaView | None) -> Work:
         """The frozen request, and all that was released before. Raises Refused, Unavailable, RowsDown."""
         if claim.attempt == 1:
-            found, saved, in_log, request = NOTHING, 0, False, None
+            found, saved, in_log, request = NOTHING, NOTHING, False, None
         else:
             found, saved, in_log, request = await self._recover(claim)
         request = claim.request or request
@@ -53,10 +53,12 @@ class Loader:
         if found is NOTHING:
             standing = claim.standing.rstrip()
             return Work(request, Progress(text=standing), opens_with_text=bool(standing))
-        return Work(request, found.progress, saved, opens_with_text=not in_log, end=found.end)
+        length, ids = recovery.common(found.progress, saved.progress)
+        stands_on = found.last if in_log else None
+        return Work(request, found.progress, length, ids, not in_log, stands_on, found.end)
 
-    async def _recover(self, claim: Claim) -> tuple[Recovered, int, bool, Request | None]:
-        """What stands, how much of it is in checkpoints, whether the log has it, and the request it froze."""
+    async def _recover(self, claim: Claim) -> tuple[Recovered, Recovered, bool, Request | None]:
+        """What stands, what of it is in checkpoints, whether the log has it, and the request it froze."""
         rows = await self._run("chunks", pk=claim.pk)
         saved = recovery.from_checkpoints([(row[0], row[1], row[2]) for row in rows])
         logged, request = NOTHING, None
@@ -69,8 +71,7 @@ class Loader:
         except ValkeyDown:
             pass
         best = max(logged, saved, key=lambda source: source.last)
-        prefix = len(saved.progress.text) if best.progress.text.startswith(saved.progress.text) else 0
-        return best, prefix, best is logged, request
+        return best, saved, best is logged, request
 
     async def _assemble(self, claim: Claim, owner: UUID, replica: ReplicaView | None) -> Request:
         model = catalogue.current().find(claim.model)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from inference.core.events import Delta, Extra, Open, Snapshot, encode, text_parts
+from inference.core.events import Delta, EntryId, Extra, Open, Snapshot, encode, text_parts
 from inference.core.values import Chunk, Progress, Request
 from inference.streams import Answered, Batch
 
@@ -38,14 +38,17 @@ class Claim(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """What a claim needs to run: the frozen request and what earlier attempts released.
 
-    `saved` is how many code points of it the checkpoints have; `opens_with_text` asks for a snapshot
-    (readers may lack the text), else the log has it. `end` is the engine's end, where an attempt saw it.
+    `saved` and `saved_ids` are how many code points and ids of it the checkpoints have; `opens_with_text` asks
+    for a snapshot (readers may lack the text), else the log has it up to its entry `stands_on`.
+    `end` is the engine's end, where an attempt saw it.
     """
 
     request: Request
     progress: Progress
     saved: int = 0
+    saved_ids: int = 0
     opens_with_text: bool = False
+    stands_on: EntryId | None = None
     end: dict[str, Any] | None = None
 
 
@@ -75,6 +78,7 @@ class Answer:
     owner: UUID
     work: Work
     attempt: int = 0
+    stands_on: EntryId | None = None
     opened: bool = False
     halted: Halt | None = None
     tokens: int = 0
@@ -99,8 +103,8 @@ class Answer:
         self._texts, self._length = [progress.text], len(progress.text)
         self.ids = list(progress.ids) if progress.ids is not None else None if progress.text else []
         self.tokens = progress.tokens
-        self._saved = self.work.saved
-        self._saved_ids = len(self.ids) if self.ids is not None else 0
+        self._saved, self._saved_ids = self.work.saved, self.work.saved_ids
+        self.stands_on = self.work.stands_on
         self._begin(with_text=self.work.opens_with_text, why="start" if self.attempt == 1 else "resumed")
 
     @property
@@ -201,6 +205,7 @@ class Answer:
     def renew(self, attempt: int) -> None:
         """Go on as a new attempt of our own, from a snapshot of all text: the log was lost, or was ahead of us."""
         self.attempt = attempt
+        self.stands_on = None
         self._pending.clear()
         self._begin(with_text=True, why="renewed")
         if self._end is not None:
@@ -216,6 +221,7 @@ class Answer:
         body: dict[str, Any] = {
             "at": self._saved,
             "text": self.text[self._saved :],
+            "ids_at": self._saved_ids,
             "ids": self.ids[self._saved_ids :] if self.ids is not None else None,
             "tokens": self.tokens,
         }
@@ -228,10 +234,10 @@ class Answer:
     def unsave(self, piece: Piece) -> None:
         """The checkpoint did not happen: the next one covers it."""
         self._saved = min(self._saved, piece.body["at"])
-        self._saved_ids = max(0, self._saved_ids - len(piece.body["ids"] or ()))
+        self._saved_ids = min(self._saved_ids, piece.body["ids_at"])
         self._end_saved = False
-        if piece.attempt == self.attempt:
-            self._saved_n = min(self._saved_n, piece.n_from - 1)
+        # Not this attempt's: what this one saved since then stands on it, so that is written anew as well.
+        self._saved_n = min(self._saved_n, piece.n_from - 1) if piece.attempt == self.attempt else -1
 
     def _mark_saved(self) -> None:
         self._saved, self._saved_n = self._length, self.number

@@ -140,7 +140,8 @@ class Attempt:
         usage = {"prompt_tokens": work.request.prompt_tokens, "completion_tokens": tokens}
         if work.end is not None:
             state = work.end.get("state") or "complete"
-            return Outcome(state, text, tokens, work.end.get("reason"), None, work.end.get("usage") or usage)
+            reason, code = work.end.get("reason"), work.end.get("error_code")
+            return Outcome(state, text, tokens, reason, code, work.end.get("usage") or usage)
         if self._claim.stop_requested or self._halted is Halt.STOP:
             return Outcome("stopped", text, tokens, usage=usage)
         if self._claim.seconds_left <= 0:

@@ -50,7 +50,11 @@ class Closer:
         event = Done(outcome.state, length, outcome.finish_reason, outcome.usage, outcome.error_code)
         purge = outcome.state == "blocked"
         try:
-            await self._log.finish(pk, attempt, owner, number, encode(event), purge=purge)
+            answered = await self._log.finish(pk, attempt, owner, number, encode(event), purge=purge)
+            if answered.word in {"behind", "fenced"}:
+                # The row is terminal, and the log follows it: past a gap, past an attempt that Postgres lost.
+                above = attempt if answered.word == "behind" else answered.number + 1
+                await self._log.finish(pk, above, owner, None, encode(event), purge=purge)
             waiting = await self._sink.close(pk, outcome)
             await self.put(waiting)
         except (*ValkeyDown, RowsDown) as error:

@@ -147,5 +147,5 @@ class Hub:
             heads = [None] * len(silent)
         for listener, head in zip(silent, heads, strict=True):
             listener.heard_at = time.monotonic()
-            if head is None or head > listener.last:
+            if head != listener.last:
                 listener.must_read()

@@ -93,7 +93,9 @@ class Opening:
             v, x = answer.opening()
             request = answer.work.request.encoded()
             try:
-                return await self._log.open(answer.pk, answer.attempt, answer.owner, v, x, request, ttl_s)
+                return await self._log.open(
+                    answer.pk, answer.attempt, answer.owner, v, x, request, ttl_s, answer.stands_on
+                )
             except ValkeyDown as error:
                 logger.warning("log_not_opened", error=type(error).__name__)
                 await asyncio.sleep(RETRY_S)

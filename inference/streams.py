@@ -62,11 +62,24 @@ class Log:
         self._valkey = valkey
 
     async def open(
-        self, pk: UUID, attempt: int, owner: UUID, v: bytes, x: bytes, request: bytes, ttl_s: int
+        self,
+        pk: UUID,
+        attempt: int,
+        owner: UUID,
+        v: bytes,
+        x: bytes,
+        request: bytes,
+        ttl_s: int,
+        stands_on: EntryId | None = None,
     ) -> Answered:
-        """Begin an attempt. Raises ValkeyDown's errors; sending it again is `dup`."""
+        """Begin an attempt, whose text so far ends with the log's entry `stands_on`; None if v has it all.
+
+        Raises ValkeyDown's errors; sending it again is `dup`.
+        """
         log_keys = [keys.log_hash(pk), keys.log_entries(pk), keys.log_request(pk), keys.log_channel(pk)]
-        return _answered(await self._run(OPEN, log_keys, [attempt, str(owner), v, x, request, ttl_s]))
+        return _answered(
+            await self._run(OPEN, log_keys, [attempt, str(owner), v, x, request, ttl_s, str(stands_on or "")])
+        )
 
     async def append(self, batches: Sequence["Batch"]) -> list[Answered | None]:
         """Add each batch to its log, in one round trip; None for a batch without an answer."""

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import hypothesis
 import pytest
 import redis
 from django.conf import settings
@@ -13,6 +14,12 @@ from django.db import connections
 from tests.stores import Stores
 
 _running = pytest.StashKey[Stores]()
+
+# The same examples in every run and few enough to wait for; HYPOTHESIS_PROFILE=deep looks for new ones at length.
+_PATIENT = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck), "database": None}
+hypothesis.settings.register_profile("check", max_examples=50, derandomize=True, **_PATIENT)
+hypothesis.settings.register_profile("deep", max_examples=400, **_PATIENT)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

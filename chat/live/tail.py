@@ -26,7 +26,7 @@ def entries_after(pk: uuid.UUID, last: EntryId) -> list[Entry]:
             Entry(EntryId(attempt, ROW_SNAPSHOT_N), encode(Snapshot(parts))),
             _done(attempt, done),
         ]
-    chunks = GenerationChunk.objects.filter(generation=row).order_by("attempt", "n_from")
+    chunks = GenerationChunk.objects.filter(generation=row).order_by("attempt", "n_to", "n_from")
     saved = recovery.from_checkpoints(list(chunks.values_list("attempt", "n_to", "body")))
     if saved.last <= last:
         return []

@@ -1,8 +1,11 @@
 -- Mark an ended answer closed; whose it is, and the answers that waited for it. %(pk)s. May run twice.
+-- A checkpoint that was under way when the answer ended was not seen by finish.sql: its chunks go here.
 WITH closed AS (
   UPDATE chat_generation SET closed_at = coalesce(closed_at, now())
   WHERE id = %(pk)s AND state NOT IN ('queued', 'running')
   RETURNING id, user_id, client_id, message_id
+), chunks AS (
+  DELETE FROM chat_generationchunk AS chunk USING closed WHERE chunk.generation_id = closed.id
 )
 SELECT c.user_id, c.client_id, m.conversation_id, w.id, w.model, (extract(epoch FROM w.created_at) * 1000)::bigint
 FROM closed AS c

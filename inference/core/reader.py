@@ -22,9 +22,12 @@ class Action(StrEnum):
 
 
 def is_next(last: EntryId, entry: EntryId, n_from: int | None = None) -> bool:
-    """Whether an entry (or a run of them from n_from) follows `last` in its attempt without a gap."""
+    """Whether an entry (or a run of them from n_from) follows `last` in its attempt without a gap.
+
+    Before all, the first entry of any attempt does.
+    """
     first = entry.n if n_from is None else n_from
-    return entry.attempt == last.attempt and first == last.n + 1
+    return first == last.n + 1 and (entry.attempt == last.attempt or last == BEFORE_ALL)
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ class Reader:
             case Snapshot():
                 action = self._replace(event.parts)
             case Open():
-                action = self._open(event.keep)
+                action = self._open(entry, event.keep)
             case Delta():
                 action = self._add(entry, event, n_from)
             case Done():
@@ -66,8 +69,9 @@ class Reader:
         self.texts = {index: str(part.get("text", "")) for index, part in enumerate(parts)}
         return Action.REPLACE
 
-    def _open(self, keep: int) -> Action:
-        if len(self.text) < keep:
+    def _open(self, entry: EntryId, keep: int) -> Action:
+        starts_midway = self.last == BEFORE_ALL and entry.n != 0
+        if starts_midway or len(self.text) < keep:
             return Action.GAP
         room = keep
         for part in sorted(self.texts):

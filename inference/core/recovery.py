@@ -38,20 +38,34 @@ def from_log(entries: Iterable[tuple[EntryId, bytes, bytes]]) -> Recovered:
 
 
 def from_checkpoints(rows: Sequence[tuple[int, int, dict[str, Any]]]) -> Recovered:
-    """The fold of checkpoints (attempt, n_to, body) in order: each stands on the first `at` characters."""
+    """The fold of checkpoints (attempt, n_to, body) in order: each stands on the first `at` characters.
+
+    One that stands on more than there is waits for a later one that covers what was not written before it.
+    """
     text, ids, tokens, end, last = "", list[int](), 0, None, BEFORE_ALL
     known: list[int] | None = ids
     for attempt, n_to, body in rows:
         at = body["at"]
         if at > len(text):
-            break
-        fresh = body.get("ids")
-        known = known + fresh if known is not None and fresh is not None and at == len(text) else None
-        if at == 0:
-            known = fresh
+            continue
+        known = _joined(known, body["ids_at"], body["ids"])
         text, tokens, end = text[:at] + body["text"], body["tokens"], body.get("end")
         last = EntryId(attempt, n_to)
     return Recovered(last, Progress(text, known, tokens), end)
+
+
+def common(found: Progress, saved: Progress) -> tuple[int, int]:
+    """How much of what was found is saved: code points and ids, (0, 0) where they don't agree."""
+    known, kept = found.ids, saved.ids
+    if not found.text.startswith(saved.text) or (known is not None and known[: len(kept or ())] != kept):
+        return 0, 0
+    return len(saved.text), len(kept or ()) if known is not None else 0
+
+
+def _joined(known: list[int] | None, at: int, fresh: list[int] | None) -> list[int] | None:
+    if fresh is None or at == 0:
+        return fresh
+    return known[:at] + fresh if known is not None and at <= len(known) else None
 
 
 def _ids(known: list[int] | None, event: Event, extra: Extra, *, cut: bool) -> list[int] | None:
@@ -64,5 +78,6 @@ def _ids(known: list[int] | None, event: Event, extra: Extra, *, cut: bool) -> l
 
 def _end(event: Event, extra: Extra) -> dict[str, Any] | None:
     if isinstance(event, Done):
-        return {"state": event.state, "reason": event.finish_reason, "usage": event.usage}
+        reason, usage = event.finish_reason, event.usage
+        return {"state": event.state, "reason": reason, "usage": usage, "error_code": event.error_code}
     return extra.end

@@ -212,3 +212,14 @@ async def closed(socket) -> int:
         message = await socket.connection.receive(timeout=20)
         if message.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.CLOSING}:
             return socket.connection.close_code
+
+
+async def test_logging_out_closes_the_persons_sockets_at_once(rig: Rig, join):
+    client = await join()
+    socket = await client.socket()
+    async with (
+        aiohttp.ClientSession(headers={"X-Session-Token": client.token}) as session,
+        session.delete(f"{rig.url()}/_allauth/app/v1/auth/session") as answer,
+    ):
+        assert answer.status == 401  # allauth's way to say: signed out now
+    assert await closed(socket) == 4401

@@ -1,0 +1,431 @@
+"""The real log scripts under several owners, with Postgres as a model: what each script may answer, and I1 to I5, I8.
+
+Owners run the real Answer and recover by the real rule; time passes only as steps. Readers follow by the reader rule.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+import redis.asyncio
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from inference import keys
+from inference.answer import Answer, Claim, Piece, Work
+from inference.closing import Closer
+from inference.core import recovery
+from inference.core.events import (
+    BEFORE_ALL,
+    ROW_DONE_N,
+    ROW_SNAPSHOT_N,
+    Done,
+    EntryId,
+    Event,
+    Snapshot,
+    decode,
+    text_parts,
+)
+from inference.core.reader import Action, Reader
+from inference.core.values import ChatMessage, Chunk, Request
+from inference.seams import Outcome
+from inference.streams import Answered, Entry, Log
+
+REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
+BOTH = st.booleans()
+
+
+class Row:
+    """The generation's row and its checkpoints, as Postgres keeps them."""
+
+    def __init__(self) -> None:
+        self.attempt, self.owner, self.outcome = 0, None, None
+        self.attempt: int
+        self.owner: UUID | None
+        self.outcome: Outcome | None
+        self.chunks: dict[tuple[int, int], Piece] = {}
+
+    def saved(self) -> recovery.Recovered:
+        rows = sorted(self.chunks.values(), key=lambda piece: (piece.attempt, piece.n_to, piece.n_from))
+        return recovery.from_checkpoints([(piece.attempt, piece.n_to, piece.body) for piece in rows])
+
+    def after(self, last: EntryId) -> list[tuple[EntryId, Event]]:
+        """As chat/live/tail.py answers."""
+        if self.outcome is None:
+            saved = self.saved()
+            return [(saved.last, Snapshot(text_parts(saved.progress.text)))] if saved.last > last else []
+        text, attempt = self.outcome.text or "", max(self.attempt, last.attempt)
+        done = Done(self.outcome.state, len(text))
+        return [
+            (EntryId(attempt, ROW_SNAPSHOT_N), Snapshot(text_parts(text))),
+            (EntryId(attempt, ROW_DONE_N), done),
+        ]
+
+
+class Owner:
+    """A dispatcher; it may believe that the answer is its own long after it is not."""
+
+    def __init__(self) -> None:
+        self.pk = uuid4()
+        self.answer: Answer | None = None
+
+
+class Watcher:
+    """A reader, and what was published to it but has not arrived."""
+
+    def __init__(self) -> None:
+        self.reader = Reader()
+        self.coming: list[tuple[EntryId, Event]] = []
+
+
+class LogMachine(RuleBasedStateMachine):
+    """One answer from its first claim until its log has ended."""
+
+    def __init__(self, valkey: "redis.Redis", run: Any, log: Log) -> None:
+        super().__init__()
+        self.valkey, self.run, self.log = valkey, run, log
+        self.pk, self.row = uuid4(), Row()
+        self.owners = [Owner() for _ in range(3)]
+        self.watchers = [Watcher() for _ in range(2)]
+        self.words = count(1)
+        self.published = BEFORE_ALL
+        self.rewound = self.moved = self.lost_at_load = self.flushed = self.claim_lost = False
+        self.before: tuple[int, UUID | None] | None = None
+        self.channel = valkey.pubsub()
+        self.channel.ssubscribe(keys.log_channel(self.pk))
+        self._listen()
+
+    def teardown(self) -> None:
+        """Whatever happened, the row ends, its log is closed, and every reader has the same text."""
+        self.drain_and_close()
+        self.channel.close()
+
+    # --- Postgres ---
+
+    @precondition(lambda self: self.row.outcome is None)
+    @rule(who=st.integers(0, 2))
+    def claim(self, who: int) -> None:
+        """The owner before is dead, handed it back, or is only slow; load what it released."""
+        self.before = self.row.attempt, self.row.owner
+        self.row.attempt += 1
+        self.row.owner = self.owners[who].pk
+        self._load(self.owners[who])
+
+    @precondition(lambda self: self.row.outcome is None and self.before is not None and not self.flushed)
+    @rule()
+    def lose_claim(self) -> None:
+        """Postgres fell back to before the last claim (and Valkey did not just now: one fault at a time)."""
+        assert self.before is not None
+        self.row.attempt, self.row.owner = self.before
+        self.before, self.claim_lost = None, True
+
+    def _load(self, owner: Owner) -> None:
+        state = self.run(self.log.read(self.pk, BEFORE_ALL, count=None))
+        logged = recovery.from_log(state.entries) if state.exists else recovery.NOTHING
+        saved = self.row.saved()
+        best = max(logged, saved, key=lambda source: source.last)
+        stands_on = best.last if best is logged and state.exists else None
+        saved_to = recovery.common(best.progress, saved.progress)
+        by_text = best is saved and bool(best.progress.text)
+        claim = Claim(self.pk, self.row.attempt, "m", "1", None, 0, False, 60.0)
+        work = Work(
+            REQUEST, best.progress, *saved_to, opens_with_text=by_text, stands_on=stands_on, end=best.end
+        )
+        owner.answer = Answer(claim, owner.pk, work)
+        self.moved, self.lost_at_load = False, not state.exists
+
+    def _reclaim(self, owner: Owner, above: int) -> None:
+        """As reclaim.sql: ours while nobody else has it; else it is dropped."""
+        assert owner.answer is not None
+        if (
+            self.row.owner == owner.pk
+            and self.row.outcome is None
+            and self.row.attempt >= owner.answer.attempt
+        ):
+            self.before = None
+            self.row.attempt = max(self.row.attempt, above) + 1
+            owner.answer.renew(self.row.attempt)
+        else:
+            owner.answer = None
+
+    @rule(who=st.integers(0, 2))
+    def checkpoint(self, who: int) -> None:
+        answer = self.owners[who].answer
+        piece = answer.piece() if answer is not None else None
+        if answer is None or piece is None:
+            return
+        if (self.row.owner, self.row.attempt, self.row.outcome) == (answer.owner, piece.attempt, None):
+            self.row.chunks[piece.attempt, piece.n_from] = piece
+        else:
+            answer.unsave(piece)
+
+    # --- owners and the log ---
+
+    @rule(who=st.integers(0, 2), n=st.integers(1, 3))
+    def stream(self, who: int, n: int) -> None:
+        """The engine says something that no other attempt says."""
+        answer = self.owners[who].answer
+        if answer is not None:
+            for word in (next(self.words) for _ in range(n)):
+                answer.add(Chunk(text=f"<{answer.attempt}:{word}>", ids=[word], tokens=1))
+
+    @rule(who=st.integers(0, 2), replied=st.sampled_from([True, True, False]))
+    def open(self, who: int, replied: bool) -> None:
+        owner = self.owners[who]
+        answer = owner.answer
+        if answer is None or answer.opened:
+            return
+        before, shown = self._hash(), self._fold()
+        v, x = answer.opening()
+        request = answer.work.request.encoded()
+        answered = self.run(
+            self.log.open(self.pk, answer.attempt, owner.pk, v, x, request, 60, answer.stands_on)
+        )
+        assert answered == self._expected_open(answer, before)
+        if answered.word == "ok" and not answer.text.startswith(shown):
+            # Text that was shown is taken back: only after a double fault, or if an old owner wrote on meanwhile.
+            assert self.moved or self.lost_at_load
+            self.rewound = True
+        self._listen()
+        if answered.word == "ok" and (self.row.owner, self.row.attempt) == (owner.pk, answer.attempt):
+            self.flushed = self.claim_lost = False
+        if not replied:
+            return
+        if answered.word in {"ok", "dup"}:
+            answer.was_opened()
+        elif answered.word == "done":
+            owner.answer = None
+        else:
+            self._reclaim(owner, answered.number)
+
+    def _expected_open(self, answer: Answer, before: dict[str, str]) -> Answered:
+        a, o, n = int(before.get("a", 0)), before.get("o"), int(before.get("n", 0))
+        if a > answer.attempt or (a == answer.attempt and o != str(answer.owner)):
+            return Answered("fenced", a)
+        if "done" in before:
+            return Answered("done", a)
+        if a == answer.attempt:
+            return Answered("dup", n)
+        stands = answer.stands_on is None or (bool(before) and answer.stands_on == (a, n))
+        return Answered("ok", 0) if stands else Answered("gone", a)
+
+    @rule(who=st.integers(0, 2), fate=st.sampled_from(["answered", "answered", "reply lost", "lost"]))
+    def append(self, who: int, fate: str) -> None:
+        owner = self.owners[who]
+        batch = owner.answer.batch() if owner.answer is not None and owner.answer.opened else None
+        if owner.answer is None or batch is None:
+            return
+        if fate == "lost":
+            return owner.answer.answered(None)
+        before = self._hash()
+        (answered,) = self.run(self.log.append([batch]))
+        assert answered == self._expected_append(batch, before)
+        if answered.word == "ok" and self.row.owner != owner.pk:
+            self.moved = True
+        self._listen()
+        if fate == "reply lost":
+            return owner.answer.answered(None)
+        owner.answer.answered(answered)
+        if answered.word == "gone":
+            owner.answer.opened = False
+            self._reclaim(owner, answered.number)
+        elif answered.word == "fenced":
+            owner.answer = None
+
+    def _expected_append(self, batch: Any, before: dict[str, str]) -> Answered:
+        a, n = int(before.get("a", 0)), int(before.get("n", 0))
+        if a < batch.attempt:
+            return Answered("gone", 0)
+        if a > batch.attempt or before["o"] != str(batch.owner) or "done" in before:
+            return Answered("fenced", a)
+        if n >= batch.n_to:
+            return Answered("dup", n)
+        return Answered("ok", batch.n_to) if n == batch.n_from - 1 else Answered("behind", n)
+
+    @precondition(lambda self: self.row.outcome is None)
+    @rule(who=st.integers(0, 2), state=st.sampled_from(["complete", "stopped", "blocked"]), closes=BOTH)
+    def finish(self, who: int, state: str, closes: bool) -> None:
+        """Only whose row it is ends it; closing may be left to the sweep."""
+        owner = self.owners[who]
+        answer = owner.answer
+        if answer is None or (self.row.owner, self.row.attempt) != (owner.pk, answer.attempt):
+            return
+        if answer.work.end is not None and answer.work.end.get("state") == "blocked":
+            state = "blocked"
+        if state == "complete":
+            answer.end("stop", {"prompt_tokens": 1, "completion_tokens": answer.tokens})
+            self.append(who, "answered")
+            if owner.answer is None or self.row.attempt != answer.attempt:
+                return
+        number = answer.number + 1 if answer.settled else None
+        self.row.outcome = Outcome(state, "" if state == "blocked" else answer.text)
+        self.row.chunks.clear()
+        owner.answer = answer if not closes else None
+        if closes:
+            self._close(number)
+
+    @precondition(lambda self: self.row.outcome is not None)
+    @rule()
+    def sweep_closes(self) -> None:
+        self._close(None)
+
+    def _close(self, number: int | None) -> None:
+        outcome = self.row.outcome
+        assert outcome is not None
+        there = bool(self._hash())
+        closer = Closer(None, _Sink(), self.log, None)  # type: ignore[arg-type]
+        owner = self.row.owner
+        self.run(closer.close(self.pk, self.row.attempt, owner, number, outcome, len(outcome.text or "")))
+        self._listen()
+        after = self._hash()
+        assert bool(after) == there
+        assert not there or "done" in after
+
+    @precondition(lambda self: self.row.attempt > 0 and not self.claim_lost)
+    @rule()
+    def flush(self) -> None:
+        """Valkey starts again, empty."""
+        self.valkey.delete(keys.log_hash(self.pk), keys.log_entries(self.pk), keys.log_request(self.pk))
+        self.published, self.flushed = BEFORE_ALL, True
+
+    # --- readers ---
+
+    @rule(who=st.integers(0, 1), fate=st.sampled_from(["arrives", "arrives", "lost", "twice"]))
+    def deliver(self, who: int, fate: str) -> None:
+        watcher = self.watchers[who]
+        if not watcher.coming:
+            return
+        entry, event = watcher.coming.pop(0)
+        if fate == "twice":
+            watcher.coming.insert(0, (entry, event))
+        if fate != "lost" and self._take(watcher, entry, event) is Action.GAP:
+            self.read(who)
+
+    @rule(who=st.integers(0, 1))
+    def read(self, who: int) -> None:
+        """From the log after `last`; from the row where the log is gone."""
+        watcher = self.watchers[who]
+        state = self.run(self.log.read(self.pk, watcher.reader.last, count=None))
+        if state.exists:
+            for entry in state.entries:
+                assert self._take(watcher, entry.id, decode(entry.v)) is not Action.GAP
+        else:
+            for entry, event in self.row.after(watcher.reader.last):
+                self._take(watcher, entry, event)
+
+    def _take(self, watcher: Watcher, entry: EntryId, event: Event) -> Action:
+        shown = watcher.reader.text
+        action = watcher.reader.take(entry, event)
+        blocked = self.row.outcome is not None and self.row.outcome.state == "blocked"
+        assert self.rewound or self.lost_at_load or blocked or watcher.reader.text.startswith(shown)
+        return action
+
+    # --- what holds ---
+
+    def _listen(self) -> None:
+        """What was published since; log and publications never disagree."""
+        self.channel.ping("now")
+        for message in iter(lambda: self.channel.get_message(timeout=5), None):
+            if message["type"] == "pong":
+                return
+            if message["type"] == "smessage":
+                raw, _, v = message["data"].partition(b" ")
+                entry = EntryId.parse(raw.decode())
+                stored = self.valkey.xrange(keys.log_entries(self.pk), str(entry), str(entry))
+                assert stored
+                assert stored[0][1][b"v"] == v
+                assert entry > self.published
+                self.published = entry
+                for watcher in self.watchers:
+                    watcher.coming.append((entry, decode(v)))
+        raise AssertionError("the channel is silent")
+
+    def _hash(self) -> dict[str, str]:
+        return {k.decode(): v.decode() for k, v in self.valkey.hgetall(keys.log_hash(self.pk)).items()}
+
+    def _entries(self) -> list[Entry]:
+        return list(self.run(self.log.read(self.pk, BEFORE_ALL, count=None)).entries)
+
+    def _fold(self) -> str:
+        return recovery.from_log(self._entries()).progress.text
+
+    @invariant()
+    def ids_grow_without_gaps_and_all_of_it_folds(self) -> None:
+        """I1, I2, I4: a later attempt's entries come after all of an earlier one's."""
+        reader, last = Reader(), BEFORE_ALL
+        for entry in self._entries():
+            assert (
+                entry.id.n == (last.n + 1 if entry.id.attempt == last.attempt else 0)
+                or reader.last == BEFORE_ALL
+            )
+            assert entry.id > last
+            assert reader.take(entry.id, decode(entry.v)) not in {Action.GAP, Action.DROP}
+            last = entry.id
+        head = self._hash()
+        assert last == (EntryId(int(head["a"]), int(head["n"])) if head else BEFORE_ALL)
+
+    @invariant()
+    def done_means_a_terminal_row(self) -> None:
+        """I5, and I8: nothing is left of a blocked text, nor can come back."""
+        if "done" not in self._hash():
+            return
+        assert self.row.outcome is not None
+        if self.row.outcome.state == "blocked":
+            assert [type(decode(entry.v)) for entry in self._entries()] == [Done]
+            assert not self.valkey.exists(keys.log_request(self.pk))
+
+    @invariant()
+    def everything_expires(self) -> None:
+        names = [keys.log_hash(self.pk), keys.log_entries(self.pk), keys.log_request(self.pk)]
+        assert all(self.valkey.ttl(name) > 0 for name in names if self.valkey.exists(name))
+
+    def drain_and_close(self) -> None:
+        """The end of every story."""
+        if self.row.outcome is None:
+            self.claim(0)
+            self.open(0, replied=True)
+            answer = self.owners[0].answer
+            assert answer is not None
+            if not answer.opened:
+                self.open(0, replied=True)
+            self.stream(0, 1)
+            self.append(0, "answered")
+            self.finish(0, "complete", closes=True)
+        self._close(None)
+        assert self.row.outcome is not None
+        for who, watcher in enumerate(self.watchers):
+            watcher.coming.clear()
+            self.read(who)
+            assert watcher.reader.done is not None
+            assert watcher.reader.done.state == self.row.outcome.state
+            assert watcher.reader.needs_fetch or watcher.reader.text == self.row.outcome.text
+
+
+class _Sink:
+    """What closes an answer outside the log; nothing here."""
+
+    async def close(self, pk: UUID, outcome: Outcome) -> list[Any]:
+        return []
+
+
+@pytest.fixture
+def run() -> Iterator[Any]:
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+def test_log_under_several_owners(valkey_url: str, run: Any) -> None:
+    with redis.Redis.from_url(valkey_url) as valkey:
+        client = redis.asyncio.Redis.from_url(valkey_url)
+        run_state_machine_as_test(lambda: LogMachine(valkey, run, Log(client)))
+        run(client.aclose())
