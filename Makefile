@@ -31,7 +31,7 @@ check: environment-dev ## format, lint, types, borders between apps, migrations,
 	@$(PYTHON_BIN) -c 'from importlinter.cli import lint_imports_command as check; check()'
 	@$(PYTHON_BIN) -m pytest -q --durations=0 --durations-min=1 tests/pure tests/architecture tests/platform/test_migrations.py
 
-test: environment-dev frontend-test ## every test: Python, web UI, browser
+test: environment-dev frontend-test frontend ## every test: Python, web UI, browser
 	@$(PYTHON_BIN) -m config.embedded.frontend build
 	@$(PYTHON_BIN) -m pytest -q -rs -n $(PYTEST_WORKERS) --dist loadfile $(ARGUMENTS)
 

@@ -75,8 +75,8 @@ class Follower:
         self._wake.set()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
-        await self._hub.listen(self)
         try:
+            await self._hub.listen(self)
             while not self._ended:
                 for event in await self._next():
                     self.last = event.id

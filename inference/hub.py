@@ -75,6 +75,12 @@ class Hub:
             del self._confirmed[channel]
             await self._send(lambda pubsub: pubsub.sunsubscribe(channel))
 
+    async def close(self) -> None:
+        """End its tasks; who still listens hears no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     @property
     def readers(self) -> int:
         """How many listen now."""

@@ -4,7 +4,7 @@ Owners run the real Answer and recover by the real rule; time passes only as ste
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
@@ -43,6 +43,32 @@ from inference.streams import Answered, Entry, Log
 
 REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
 BOTH = st.booleans()
+ANY = st.integers(0, 5)
+# An answer ends after this many steps at the earliest: there must be something to go wrong.
+LEAST_STEPS = 15
+BETWEEN_CLAIMS = 5
+MOST_FLUSHES = 2
+
+
+def some(fits: Callable[["Owner"], bool]) -> Any:
+    """A precondition: there is an owner like that."""
+    return precondition(lambda machine: any(map(fits, machine.owners)))
+
+
+def has_answer(owner: "Owner") -> bool:
+    return owner.answer is not None
+
+
+def to_open(owner: "Owner") -> bool:
+    return owner.answer is not None and not owner.answer.opened and owner.answer.work.end is None
+
+
+def opened(owner: "Owner") -> bool:
+    return owner.answer is not None and owner.answer.opened
+
+
+def unsent(owner: "Owner") -> bool:
+    return owner.answer is not None and owner.answer.opened and not owner.answer.settled
 
 
 class Row:
@@ -97,7 +123,7 @@ class LogMachine(RuleBasedStateMachine):
         self.pk, self.row = uuid4(), Row()
         self.owners = [Owner() for _ in range(3)]
         self.watchers = [Watcher() for _ in range(2)]
-        self.words = count(1)
+        self.words, self.steps, self.claimed_at, self.flushes = count(1), 0, -BETWEEN_CLAIMS, 0
         self.published = BEFORE_ALL
         self.rewound = self.moved = self.lost_at_load = self.flushed = self.claim_lost = False
         self.before: tuple[int, UUID | None] | None = None
@@ -110,16 +136,25 @@ class LogMachine(RuleBasedStateMachine):
         self.drain_and_close()
         self.channel.close()
 
+    def _one(self, which: int, fits: Callable[[Owner], bool]) -> tuple[Owner, Answer]:
+        found = [owner for owner in self.owners if fits(owner)]
+        owner = found[which % len(found)]
+        assert owner.answer is not None
+        return owner, owner.answer
+
     # --- Postgres ---
 
-    @precondition(lambda self: self.row.outcome is None)
-    @rule(who=st.integers(0, 2))
-    def claim(self, who: int) -> None:
+    @precondition(lambda self: self.row.outcome is None and self.steps - self.claimed_at >= BETWEEN_CLAIMS)
+    @rule(who=st.integers(0, 2), opens=st.sampled_from([True, True, False]))
+    def claim(self, who: int, opens: bool) -> None:
         """The owner before is dead, handed it back, or is only slow; load what it released."""
+        self.claimed_at = self.steps
         self.before = self.row.attempt, self.row.owner
         self.row.attempt += 1
         self.row.owner = self.owners[who].pk
         self._load(self.owners[who])
+        if opens and to_open(self.owners[who]):
+            self._open(*self._one(0, lambda owner: owner is self.owners[who]), replied=True)
 
     @precondition(lambda self: self.row.outcome is None and self.before is not None and not self.flushed)
     @rule()
@@ -158,11 +193,12 @@ class LogMachine(RuleBasedStateMachine):
         else:
             owner.answer = None
 
-    @rule(who=st.integers(0, 2))
-    def checkpoint(self, who: int) -> None:
-        answer = self.owners[who].answer
-        piece = answer.piece() if answer is not None else None
-        if answer is None or piece is None:
+    @some(has_answer)
+    @rule(which=ANY)
+    def checkpoint(self, which: int) -> None:
+        _, answer = self._one(which, has_answer)
+        piece = answer.piece()
+        if piece is None:
             return
         if (self.row.owner, self.row.attempt, self.row.outcome) == (answer.owner, piece.attempt, None):
             self.row.chunks[piece.attempt, piece.n_from] = piece
@@ -171,20 +207,20 @@ class LogMachine(RuleBasedStateMachine):
 
     # --- owners and the log ---
 
-    @rule(who=st.integers(0, 2), n=st.integers(1, 3))
-    def stream(self, who: int, n: int) -> None:
+    @some(has_answer)
+    @rule(which=ANY, n=st.integers(1, 3))
+    def stream(self, which: int, n: int) -> None:
         """The engine says something that no other attempt says."""
-        answer = self.owners[who].answer
-        if answer is not None:
-            for word in (next(self.words) for _ in range(n)):
-                answer.add(Chunk(text=f"<{answer.attempt}:{word}>", ids=[word], tokens=1))
+        _, answer = self._one(which, has_answer)
+        for word in (next(self.words) for _ in range(n)):
+            answer.add(Chunk(text=f"<{answer.attempt}:{word}>", ids=[word], tokens=1))
 
-    @rule(who=st.integers(0, 2), replied=st.sampled_from([True, True, False]))
-    def open(self, who: int, replied: bool) -> None:
-        owner = self.owners[who]
-        answer = owner.answer
-        if answer is None or answer.opened:
-            return
+    @some(to_open)
+    @rule(which=ANY, replied=st.sampled_from([True, True, False]))
+    def open(self, which: int, replied: bool) -> None:
+        self._open(*self._one(which, to_open), replied)
+
+    def _open(self, owner: Owner, answer: Answer, replied: bool) -> None:
         before, shown = self._hash(), self._fold()
         v, x = answer.opening()
         request = answer.work.request.encoded()
@@ -219,14 +255,25 @@ class LogMachine(RuleBasedStateMachine):
         stands = answer.stands_on is None or (bool(before) and answer.stands_on == (a, n))
         return Answered("ok", 0) if stands else Answered("gone", a)
 
-    @rule(who=st.integers(0, 2), fate=st.sampled_from(["answered", "answered", "reply lost", "lost"]))
-    def append(self, who: int, fate: str) -> None:
-        owner = self.owners[who]
-        batch = owner.answer.batch() if owner.answer is not None and owner.answer.opened else None
-        if owner.answer is None or batch is None:
-            return
+    @some(unsent)
+    @rule(which=ANY, fate=st.sampled_from(["answered", "answered", "reply lost", "lost"]))
+    def append(self, which: int, fate: str) -> None:
+        self._append(*self._one(which, unsent), fate)
+
+    @some(opened)
+    @rule(which=ANY, n=st.integers(1, 3))
+    def write(self, which: int, n: int) -> None:
+        """What is said goes out at once."""
+        self.stream(which, n)
+        owner, answer = self._one(which, opened)
+        if not answer.settled:
+            self._append(owner, answer, "answered")
+
+    def _append(self, owner: Owner, answer: Answer, fate: str) -> None:
+        batch = answer.batch()
+        assert batch is not None
         if fate == "lost":
-            return owner.answer.answered(None)
+            return answer.answered(None)
         before = self._hash()
         (answered,) = self.run(self.log.append([batch]))
         assert answered == self._expected_append(batch, before)
@@ -234,10 +281,10 @@ class LogMachine(RuleBasedStateMachine):
             self.moved = True
         self._listen()
         if fate == "reply lost":
-            return owner.answer.answered(None)
-        owner.answer.answered(answered)
+            return answer.answered(None)
+        answer.answered(answered)
         if answered.word == "gone":
-            owner.answer.opened = False
+            answer.opened = False
             self._reclaim(owner, answered.number)
         elif answered.word == "fenced":
             owner.answer = None
@@ -252,20 +299,21 @@ class LogMachine(RuleBasedStateMachine):
             return Answered("dup", n)
         return Answered("ok", batch.n_to) if n == batch.n_from - 1 else Answered("behind", n)
 
-    @precondition(lambda self: self.row.outcome is None)
-    @rule(who=st.integers(0, 2), state=st.sampled_from(["complete", "stopped", "blocked"]), closes=BOTH)
-    def finish(self, who: int, state: str, closes: bool) -> None:
-        """Only whose row it is ends it; closing may be left to the sweep."""
-        owner = self.owners[who]
+    def _rightful(self, owner: Owner) -> bool:
         answer = owner.answer
-        if answer is None or (self.row.owner, self.row.attempt) != (owner.pk, answer.attempt):
-            return
-        if answer.work.end is not None and answer.work.end.get("state") == "blocked":
-            state = "blocked"
-        if state == "complete":
+        return answer is not None and (self.row.owner, self.row.attempt) == (owner.pk, answer.attempt)
+
+    @precondition(lambda self: self.steps > LEAST_STEPS and self.row.outcome is None)
+    @precondition(lambda self: any(map(self._rightful, self.owners)))
+    @rule(state=st.sampled_from(["complete", "stopped", "blocked"]), closes=BOTH)
+    def finish(self, state: str, closes: bool) -> None:
+        """Only whose row it is ends it; closing may be left to the sweep, and the log may lag behind."""
+        owner, answer = self._one(0, self._rightful)
+        if state == "complete" and answer.work.end is None:
             answer.end("stop", {"prompt_tokens": 1, "completion_tokens": answer.tokens})
-            self.append(who, "answered")
-            if owner.answer is None or self.row.attempt != answer.attempt:
+            if answer.opened:
+                self._append(owner, answer, "answered")
+            if not self._rightful(owner):
                 return
         number = answer.number + 1 if answer.settled else None
         self.row.outcome = Outcome(state, "" if state == "blocked" else answer.text)
@@ -274,7 +322,7 @@ class LogMachine(RuleBasedStateMachine):
         if closes:
             self._close(number)
 
-    @precondition(lambda self: self.row.outcome is not None)
+    @precondition(lambda self: self.row.outcome is not None and self._hash())
     @rule()
     def sweep_closes(self) -> None:
         self._close(None)
@@ -291,15 +339,17 @@ class LogMachine(RuleBasedStateMachine):
         assert bool(after) == there
         assert not there or "done" in after
 
-    @precondition(lambda self: self.row.attempt > 0 and not self.claim_lost)
+    @precondition(lambda self: self.flushes < MOST_FLUSHES and not self.claim_lost and self._hash())
     @rule()
     def flush(self) -> None:
         """Valkey starts again, empty."""
+        self.flushes += 1
         self.valkey.delete(keys.log_hash(self.pk), keys.log_entries(self.pk), keys.log_request(self.pk))
         self.published, self.flushed = BEFORE_ALL, True
 
     # --- readers ---
 
+    @precondition(lambda self: any(watcher.coming for watcher in self.watchers))
     @rule(who=st.integers(0, 1), fate=st.sampled_from(["arrives", "arrives", "lost", "twice"]))
     def deliver(self, who: int, fate: str) -> None:
         watcher = self.watchers[who]
@@ -386,21 +436,19 @@ class LogMachine(RuleBasedStateMachine):
 
     @invariant()
     def everything_expires(self) -> None:
+        self.steps += 1
         names = [keys.log_hash(self.pk), keys.log_entries(self.pk), keys.log_request(self.pk)]
         assert all(self.valkey.ttl(name) > 0 for name in names if self.valkey.exists(name))
 
     def drain_and_close(self) -> None:
         """The end of every story."""
         if self.row.outcome is None:
-            self.claim(0)
-            self.open(0, replied=True)
-            answer = self.owners[0].answer
-            assert answer is not None
-            if not answer.opened:
-                self.open(0, replied=True)
-            self.stream(0, 1)
-            self.append(0, "answered")
-            self.finish(0, "complete", closes=True)
+            self.claim(0, opens=False)
+            owner = self.owners[0]
+            while to_open(owner):
+                assert owner.answer is not None
+                self._open(owner, owner.answer, replied=True)
+            self.finish("complete", closes=True)
         self._close(None)
         assert self.row.outcome is not None
         for who, watcher in enumerate(self.watchers):
