@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from psycopg.types.json import Jsonb
 
+from accounts import limits
 from chat.statements import Row, Statements
 from inference.answer import Claim, Piece
 from inference.core.events import text_parts
@@ -96,7 +97,20 @@ class Sink:
 
 
 def _claim(pk: UUID, row: Row) -> Claim:
-    attempt, model, version, message, failures, stop, seconds_left, policy, request, parts = row
+    (
+        attempt,
+        model,
+        version,
+        message,
+        failures,
+        stop,
+        seconds_left,
+        policy,
+        request,
+        parts,
+        user,
+        client_id,
+    ) = row
     return Claim(
         pk=pk,
         attempt=attempt,
@@ -108,6 +122,7 @@ def _claim(pk: UUID, row: Row) -> Claim:
         seconds_left=seconds_left,
         policy_version=policy,
         standing=parts_text(parts),
+        reservation=limits.reservation_name(user, client_id),
         request=msgspec.convert(request, Request) if request is not None else None,
     )
 

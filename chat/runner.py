@@ -3,7 +3,7 @@
 The one place where memory, inference, limits and rows meet; run_dispatcher wires it.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from uuid import UUID
 
 import msgspec
@@ -130,6 +130,10 @@ async def transform(
 class ClosingSink(Sink):
     """`inference.seams.Sink`, whole."""
 
+    async def renew(self, reservations: Sequence[str]) -> None:
+        """Keep what running answers have reserved."""
+        limits.renew(reservations)
+
     async def close(self, pk: UUID, outcome: Outcome) -> list[Waiting]:
         """Settle the reservation, tell the person's sockets, name who waited. May run twice."""
         rows = await self._run("close", pk=pk)
@@ -138,8 +142,7 @@ class ClosingSink(Sink):
         user_pk, client_id, conversation = rows[0][:3]
         usage = outcome.usage or {}
         limits.settle(
-            user_pk,
-            client_id,
+            limits.reservation_name(user_pk, client_id),
             prompt_tokens=usage.get("prompt_tokens", 0),
             completion_tokens=usage.get("completion_tokens", 0),
         )

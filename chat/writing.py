@@ -77,7 +77,7 @@ def known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
 
 def write(plan: Plan) -> Turn:
     """One statement, then the queue on commit; a twin that was faster is returned instead."""
-    limits.reserve(plan.user, plan.client_id, model=plan.model.id, tokens=plan.model.max_tokens)
+    reservation = limits.reserve(plan.user, plan.client_id, model=plan.model.id, tokens=plan.model.max_tokens)
     turn = Turn(
         plan.conversation or new_pk(),
         new_pk() if plan.text is not None else plan.parent,
@@ -86,18 +86,28 @@ def write(plan: Plan) -> Turn:
         plan.model.id,
         Generation.State.QUEUED,
     )
-    with connection.cursor() as cursor:
-        cursor.execute(statements.text("begin"), _parameters(plan, turn))
-        row = cursor.fetchone()
-    if row is None:
+    try:
+        enqueued_at_ms = _insert(plan, turn)
+    except BaseException:
+        limits.release(reservation)
+        raise
+    if enqueued_at_ms is None:
         twin = known(plan.user, plan.client_id, plan.body_hash)
         if twin is None:
             raise NotFound
         return twin
     if plan.waits_for is None:
-        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, row[0]))
+        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, enqueued_at_ms))
     transaction.on_commit(lambda: notices.tell_conversation_changed(plan.user, turn.conversation))
     return turn
+
+
+def _insert(plan: Plan, turn: Turn) -> int | None:
+    """When it was queued (ms); None where this client id was used before."""
+    with connection.cursor() as cursor:
+        cursor.execute(statements.text("begin"), _parameters(plan, turn))
+        row = cursor.fetchone()
+    return None if row is None else int(row[0])
 
 
 def _parameters(plan: Plan, turn: Turn) -> dict[str, Any]:

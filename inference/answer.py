@@ -19,7 +19,8 @@ class Claim(msgspec.Struct, frozen=True):
     """An answer that is now ours: what its row says.
 
     `standing` is the text that its message had before this generation (a continue after a stop);
-    `seconds_left` is the time to its hard limit.
+    `seconds_left` is the time to its hard limit. `reservation` is what was set aside for it, named by
+    whoever set it aside.
     """
 
     pk: UUID
@@ -31,6 +32,7 @@ class Claim(msgspec.Struct, frozen=True):
     stop_requested: bool
     seconds_left: float
     policy_version: str = ""
+    reservation: str = ""
     standing: str = ""
     request: Request | None = None
 

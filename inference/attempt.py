@@ -69,6 +69,11 @@ class Attempt:
         self._how = How.FRESH
         self.answer: Answer | None = None
 
+    @property
+    def reservation(self) -> str:
+        """What was set aside for it."""
+        return self._claim.reservation
+
     def halt(self, why: Halt) -> None:
         """End the stream now: the engine's connection is closed at once. The first reason stands."""
         if self._halted is None or why is Halt.FENCED:
@@ -105,7 +110,7 @@ class Attempt:
         except Unavailable as error:
             return await self._hand_back_unloaded(error)
         except (Refused, ContextTooLong) as error:
-            return await self._finish(Outcome("failed", None, error_code=error.code))
+            return await self._finish(Outcome("failed", None, error_code=_code(error)))
         self.answer = answer = Answer(self._claim, parts.owner, work)
         answer.halted = self._halted
         outcome = self._without_engine(work)
@@ -210,7 +215,7 @@ class Attempt:
         if self._finish_reason == "deadline":
             return await self._finish_early(answer, "failed", "deadline")
         if isinstance(error, Refused):
-            return await self._finish_early(answer, "failed", error.code)
+            return await self._finish_early(answer, "failed", _code(error))
         await self._give_up(answer, error)
 
     async def _finish_early(self, answer: Answer, state: str, error_code: str | None) -> None:
@@ -271,3 +276,9 @@ class Attempt:
 
     def _fence(self) -> None:
         self.halt(Halt.FENCED)
+
+
+def _code(error: Refused) -> str:
+    """The documented word for a refusal; the engine's own goes to the log."""
+    logger.info("engine_refused", code=error.code)
+    return "context_too_long" if isinstance(error, ContextTooLong) else "engine_refused"

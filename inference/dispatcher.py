@@ -209,6 +209,7 @@ class Dispatcher:
         self._beating_since = self._beating_since or started
         for pk in stops:
             self._halt(pk, Halt.STOP)
+        await self._sink.renew([a.reservation for a in self._attempts.values() if a is not None])
         await self._renew_slots()
 
     async def _renew_slots(self) -> None:

@@ -104,5 +104,8 @@ class Sink(Protocol):
     async def finish(self, pk: UUID, attempt: int, owner: UUID | None, outcome: Outcome) -> bool:
         """Make the row terminal, with message and ledger, in one transaction; False: not ours any more."""
 
+    async def renew(self, reservations: Sequence[str]) -> None:
+        """Keep what was set aside for answers that run, once a heartbeat."""
+
     async def close(self, pk: UUID, outcome: Outcome) -> list[Waiting]:
         """Settle, queue follow-up work, mark closed; answers that waited for this one. May run twice."""

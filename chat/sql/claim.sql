@@ -11,4 +11,4 @@ WHERE g.id = %(pk)s AND mine.id = g.id
     SELECT 1 FROM chat_generation AS w
     WHERE w.id = g.waits_for_id AND w.state NOT IN ('queued', 'running')))
 RETURNING g.attempt, g.model, g.model_version, g.message_id, g.failures, g.stop_requested_at IS NOT NULL,
-  extract(epoch FROM g.deadline_at - now())::float8, g.policy_version, g.request, coalesce(m.parts, '[]')
+  extract(epoch FROM g.deadline_at - now())::float8, g.policy_version, g.request, coalesce(m.parts, '[]'), g.user_id, g.client_id
