@@ -3,7 +3,7 @@ SHELL := /bin/sh
 PYTHON_BIN := .venv/bin/python
 PYTEST_WORKERS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help up down clean environment environment-dev check test frontend frontend-test lock
+.PHONY: help up down clean environment environment-dev check test frontend frontend-test bench-stream lock
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -31,7 +31,8 @@ check: environment-dev ## format, lint, types, borders between apps, migrations,
 	@$(PYTHON_BIN) -c 'from importlinter.cli import lint_imports_command as check; check()'
 	@$(PYTHON_BIN) -m pytest -q --durations=0 --durations-min=1 tests/pure tests/architecture tests/platform/test_migrations.py
 
-test: environment-dev frontend-test ## every test: Python, web UI, browser
+test: environment-dev frontend-test frontend ## every test: Python, web UI, browser
+	@$(PYTHON_BIN) -m config.embedded.frontend build
 	@$(PYTHON_BIN) -m pytest -q -rs -n $(PYTEST_WORKERS) --dist loadfile $(ARGUMENTS)
 
 frontend: environment ## build the web UI if its sources changed
@@ -39,6 +40,9 @@ frontend: environment ## build the web UI if its sources changed
 
 frontend-test: environment-dev ## type-check and test the web UI
 	@$(PYTHON_BIN) -m config.embedded.frontend test
+
+bench-stream: environment-dev ## streaming's cost beside a direct client; STREAMS=1,16,64 SECONDS=20 ASGI_SERVER=daphne
+	@$(PYTHON_BIN) -m benchmarks.stream
 
 lock: environment-dev ## pin again what the requirements*.in ask for
 	@sh config/embedded/lock.sh

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from accounts import sessions
 from accounts.admin_lists import LongList, ReadOnlyList
 from accounts.models import Membership, Organisation, UsageEntry, User
 
@@ -43,11 +44,21 @@ class PersonChangeForm(UserChangeForm):  # type: ignore[misc]
         field_classes = {"email": LowerEmail}  # noqa: RUF012
 
 
+class PersonPasswordForm(AdminPasswordChangeForm):  # type: ignore[misc]
+    """A new password, which ends the sessions of the old one."""
+
+    def save(self, commit: bool = True) -> User:
+        """The person, changed."""
+        user: User = super().save(commit)
+        sessions.tell_ended(user.pk)
+        return user
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin, LongList):  # type: ignore[type-arg]
     """People: create, change, deactivate. Not deleted here, with all they wrote, by one click."""
 
-    form, add_form, change_password_form = PersonChangeForm, PersonCreationForm, AdminPasswordChangeForm
+    form, add_form, change_password_form = PersonChangeForm, PersonCreationForm, PersonPasswordForm
     list_display = ("email", "name", "is_active", "is_staff", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff")
     search_fields = ("email", "name")
@@ -64,12 +75,21 @@ class PersonAdmin(UserAdmin, LongList):  # type: ignore[type-arg]
     @admin.action(description="Deactivate: signed out everywhere", permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """No session of theirs is taken any more."""
-        self._allowed(request, queryset).update(is_active=False)
+        allowed = self._allowed(request, queryset)
+        allowed.update(is_active=False)
+        for pk in allowed.values_list("pk", flat=True):
+            sessions.tell_ended(pk)
 
     @admin.action(description="Activate", permissions=["change"])
     def activate(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """They may sign in again."""
         self._allowed(request, queryset).update(is_active=True)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Deactivated here, signed out everywhere."""
+        super().save_model(request, obj, form, change)
+        if change and "is_active" in form.changed_data:
+            sessions.tell_ended(obj.pk)
 
     def _allowed(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
         return queryset if request.user.is_superuser else queryset.filter(is_superuser=False)

@@ -7,6 +7,7 @@
       ClientIdReused       the same client id with another body
       NotResumable         the answer can't be continued
       Overloaded           no room in time
+      Unavailable          the database is away
       NotSignedIn          no session, or it ended
       TooLarge             a body over the limit
       BadFrame             a socket message that is none
@@ -20,8 +21,10 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import csrf, defaults
+from psycopg.errors import ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -103,6 +106,14 @@ class Overloaded(ChatError):
         self.retry_after_s = retry_after_s
 
 
+class Unavailable(ChatError):
+    code = "unavailable"
+    status = 503
+    title = "Not available right now"
+    detail = "The database can't be reached. Nothing was written; try again in a few seconds."
+    retry_after_s = 2
+
+
 class NotSignedIn(ChatError):
     code = "not_signed_in"
     status = 401
@@ -173,6 +184,11 @@ def from_exception(error: Exception) -> ChatError | None:
             return error
         case Http404():
             return NotFound()
+        case IntegrityError() if isinstance(error.__cause__, ForeignKeyViolation):
+            # What the row refers to was deleted while it was written.
+            return NotFound()
+        case OperationalError() | InterfaceError():
+            return Unavailable()
         case RequestDataTooBig():
             return TooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         case PermissionDenied() | exceptions.PermissionDenied():

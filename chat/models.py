@@ -47,6 +47,12 @@ class Message(models.Model):
     tokens_model = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(default=timezone.now, db_default=Now())
 
+    class Meta:
+        indexes = (
+            # The versions of a conversation's first message: no parent leads to them.
+            models.Index(fields=["conversation"], condition=Q(parent=None), name="message_first"),
+        )
+
     def __str__(self) -> str:
         return f"{self.role} {self.pk}"
 

@@ -20,14 +20,23 @@ def group(user_pk: uuid.UUID) -> str:
 
 
 async def conversation_changed(user_pk: uuid.UUID, conversation: uuid.UUID) -> None:
-    """Tell every socket of this person; never raises when Valkey is away."""
-    event: dict[str, Any] = {"type": "conversation.changed", "conversation": str(conversation)}
-    try:
-        await get_channel_layer().group_send(group(user_pk), event)
-    except (RedisError, OSError) as error:
-        logger.warning("notice_lost", error=type(error).__name__)
+    """Something in it changed: every socket of this person may fetch it."""
+    await _send(user_pk, {"type": "conversation.changed", "conversation": str(conversation)})
 
 
 def tell_conversation_changed(user_pk: uuid.UUID, conversation: uuid.UUID) -> None:
     """The same from sync code."""
     async_to_sync(conversation_changed)(user_pk, conversation)
+
+
+def tell_sessions_ended(sender: object, user_pk: uuid.UUID, **more: Any) -> None:
+    """Receives `accounts.signals.sessions_ended`: every socket of this person asks at once whether it may stay."""
+    async_to_sync(_send)(user_pk, {"type": "sessions.ended"})
+
+
+async def _send(user_pk: uuid.UUID, event: dict[str, Any]) -> None:
+    """Never raises when Valkey is away."""
+    try:
+        await get_channel_layer().group_send(group(user_pk), event)
+    except (RedisError, OSError) as error:
+        logger.warning("notice_lost", error=type(error).__name__)

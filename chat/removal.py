@@ -8,7 +8,7 @@ import uuid
 from django.db import transaction
 
 from chat import access, notices, turns
-from chat.models import Generation
+from chat.models import Conversation, Generation
 
 
 def delete_conversation(user_pk: uuid.UUID, pk: uuid.UUID) -> None:
@@ -17,5 +17,9 @@ def delete_conversation(user_pk: uuid.UUID, pk: uuid.UUID) -> None:
     unfinished = Generation.objects.filter(message__conversation=conversation, state__in=Generation.OPEN)
     for generation in unfinished.values_list("pk", flat=True):
         turns.stop(user_pk, generation)
-    conversation.delete()
-    transaction.on_commit(lambda: notices.tell_conversation_changed(user_pk, pk))
+    with transaction.atomic():
+        # In the order in which the end of an answer locks them: no checkpoint and no turn slips in between.
+        list(unfinished.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+        list(Conversation.objects.select_for_update().filter(pk=pk).values_list("pk"))
+        conversation.delete()
+        transaction.on_commit(lambda: notices.tell_conversation_changed(user_pk, pk))

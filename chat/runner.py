@@ -3,7 +3,7 @@
 The one place where memory, inference, limits and rows meet; run_dispatcher wires it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from uuid import UUID
 
 import msgspec
@@ -119,7 +119,9 @@ class Loader:
         return request, {pk: tokens for pk, tokens in built.counted.items() if isinstance(pk, UUID)}
 
 
-async def transform(policy_version: str, visible: str, chunks: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+async def transform(
+    policy_version: str, visible: str, chunks: AsyncIterator[Chunk]
+) -> AsyncGenerator[Chunk, None]:
     """`inference.seams.Transform`: everything passes until output is moderated."""
     async for chunk in chunks:
         yield chunk

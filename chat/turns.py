@@ -3,59 +3,23 @@
 Order (protocol 7): known client id, reserve, moderate, admit, write, queue. No HTTP and no socket in here.
 """
 
-import hashlib
 import uuid
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from psycopg.types.json import Jsonb
 from redis.exceptions import RedisError
 
-from accounts import limits
-from accounts.models import new_pk
-from chat import access, notices, statements
-from chat.errors import AnswerRunning, ClientIdReused, FieldError, Invalid, NotFound, NotResumable
+from chat import access, notices, statements, writing
+from chat.errors import AnswerRunning, FieldError, Invalid, NotFound, NotResumable
 from chat.models import Generation, Message
 from chat.text import clean
+from chat.writing import Plan, Turn
 from inference import catalogue, keys, valkey
 from inference.catalogue import Model
-from inference.queue import Queue
 
 logger = structlog.get_logger(__name__)
-
-TITLE_CHARS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What was begun: keys of the rows, for whoever watches."""
-
-    conversation: uuid.UUID
-    message: uuid.UUID | None
-    answer: uuid.UUID
-    generation: uuid.UUID
-    model: str
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What one turn will write; `text` None means no user message of its own, `answer` an existing one."""
-
-    user: uuid.UUID
-    client_id: str
-    body_hash: bytes
-    model: Model
-    priority: str
-    conversation: uuid.UUID | None
-    parent: uuid.UUID | None
-    text: str | None = None
-    answer: uuid.UUID | None = None
-    waits_for: uuid.UUID | None = None
 
 
 def begin(
@@ -73,16 +37,17 @@ def begin(
     Raises NotFound, Invalid, AnswerRunning, ClientIdReused.
     """
     text = _checked(text)
-    body_hash = _hash("send", conversation, parent, text, model)
-    if known := _known(user_pk, client_id, body_hash):
-        return known
-    chosen = _model(model)
+    body_hash = writing.hashed("send", conversation, parent, text, model)
     with transaction.atomic():
-        waits_for = _follow(user_pk, conversation, parent)
-        plan = _Plan(
+        met = _meet(user_pk, client_id, conversation, parent)
+        if met.is_known and (known := writing.known(user_pk, client_id, body_hash)):
+            return known
+        chosen = _model(model)
+        waits_for = _follow(met, conversation, parent)
+        plan = Plan(
             user_pk, client_id, body_hash, chosen, priority, conversation, parent, text, waits_for=waits_for
         )
-        return _write(plan)
+        return writing.write(plan)
 
 
 def edit(
@@ -90,12 +55,12 @@ def edit(
 ) -> Turn:
     """A sibling of a user message, with an answer of its own. Raises as `begin`."""
     text = _checked(text)
-    body_hash = _hash("edit", message, text, model)
-    if known := _known(user_pk, client_id, body_hash):
+    body_hash = writing.hashed("edit", message, text, model)
+    if known := writing.known(user_pk, client_id, body_hash):
         return known
     row = _message(user_pk, message, Message.Role.USER)
-    return _write(
-        _Plan(
+    return writing.write(
+        Plan(
             user_pk,
             client_id,
             body_hash,
@@ -110,12 +75,12 @@ def edit(
 
 def regenerate(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID, model: str | None = None) -> Turn:
     """A sibling of an assistant message; a running one is not touched. Raises as `begin`."""
-    body_hash = _hash("regenerate", message, model)
-    if known := _known(user_pk, client_id, body_hash):
+    body_hash = writing.hashed("regenerate", message, model)
+    if known := writing.known(user_pk, client_id, body_hash):
         return known
     row = _message(user_pk, message, Message.Role.ASSISTANT)
-    return _write(
-        _Plan(user_pk, client_id, body_hash, _model(model), "interactive", row.conversation_id, row.parent_id)
+    return writing.write(
+        Plan(user_pk, client_id, body_hash, _model(model), "interactive", row.conversation_id, row.parent_id)
     )
 
 
@@ -124,8 +89,8 @@ def resume(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID) -> Turn:
 
     Raises NotResumable where the last one is complete or blocked, AnswerRunning while one is open.
     """
-    body_hash = _hash("continue", message)
-    if known := _known(user_pk, client_id, body_hash):
+    body_hash = writing.hashed("continue", message)
+    if known := writing.known(user_pk, client_id, body_hash):
         return known
     row = _message(user_pk, message, Message.Role.ASSISTANT)
     with transaction.atomic():
@@ -135,7 +100,7 @@ def resume(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID) -> Turn:
             raise NotResumable
         if last.state in Generation.OPEN:
             raise AnswerRunning
-        plan = _Plan(
+        plan = Plan(
             user_pk,
             client_id,
             body_hash,
@@ -145,7 +110,7 @@ def resume(user_pk: uuid.UUID, *, client_id: str, message: uuid.UUID) -> Turn:
             row.parent_id,
             answer=row.pk,
         )
-        return _write(plan)
+        return writing.write(plan)
 
 
 def stop(user_pk: uuid.UUID, generation: uuid.UUID) -> str:
@@ -181,22 +146,6 @@ def _checked(text: str) -> str:
     return text
 
 
-def _hash(*values: Any) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(values)).digest()
-
-
-def _known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
-    row = Generation.objects.filter(user_id=user_pk, client_id=client_id).select_related("message").first()
-    if row is None:
-        return None
-    if bytes(row.body_hash) != body_hash:
-        raise ClientIdReused
-    if row.message is None:
-        raise NotFound
-    asked = row.message.parent_id
-    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.model, row.state)
-
-
 def _model(name: str | None) -> Model:
     models = catalogue.current()
     model = models.find(name) if name else models.default
@@ -212,86 +161,49 @@ def _message(user_pk: uuid.UUID, pk: uuid.UUID, role: str) -> Message:
     return row
 
 
-def _follow(user_pk: uuid.UUID, conversation: uuid.UUID | None, parent: uuid.UUID | None) -> uuid.UUID | None:
-    """Lock the parent's open generation; what to wait for, if it was asked to stop. Raises AnswerRunning."""
+class _Met(NamedTuple):
+    """What a send meets: meet.sql."""
+
+    is_known: bool
+    has_conversation: bool
+    has_leaf: bool
+    parent_role: str | None
+    running: uuid.UUID | None
+    is_stopping: bool | None
+
+
+def _meet(
+    user_pk: uuid.UUID, client_id: str, conversation: uuid.UUID | None, parent: uuid.UUID | None
+) -> _Met:
+    """One round trip for all that `begin` must know; the parent's open generation is locked."""
+    parameters: dict[str, Any] = {"user": user_pk, "client_id": client_id}
+    parameters |= {"conversation": conversation, "parent": parent}
+    with connection.cursor() as cursor:
+        cursor.execute(statements.text("meet"), parameters)
+        row = cursor.fetchone()
+    assert row is not None  # noqa: S101 meet.sql always gives one row
+    return _Met(*row)
+
+
+def _follow(met: _Met, conversation: uuid.UUID | None, parent: uuid.UUID | None) -> uuid.UUID | None:
+    """What to wait for: the parent's open answer, if it was asked to stop. Raises AnswerRunning."""
     if conversation is None:
         if parent is not None:
             raise Invalid(errors=(FieldError("parent", "A new conversation has no message to follow."),))
         return None
-    row = access.conversation(user_pk, conversation)
+    if not met.has_conversation:
+        raise NotFound
     if parent is None:
-        if row.leaf_id is not None:
+        if met.has_leaf:
             raise Invalid(errors=(FieldError("parent", "Name the message that this one follows."),))
         return None
-    message = access.message_of(row, parent)
-    if message.role != Message.Role.ASSISTANT:
+    if met.parent_role is None:
+        raise NotFound
+    if met.parent_role != Message.Role.ASSISTANT:
         raise Invalid(errors=(FieldError("parent", "A message follows an answer; this is none."),))
-    running = (
-        Generation.objects.select_for_update().filter(message=message, state__in=Generation.OPEN).first()
-    )
-    if running is None:
-        return None
-    if running.stop_requested_at is None:
+    if met.running is not None and not met.is_stopping:
         raise AnswerRunning
-    return running.pk
-
-
-def _write(plan: _Plan) -> Turn:
-    """One statement, then the queue on commit; a twin that was faster is returned instead."""
-    limits.reserve(plan.user, plan.client_id, model=plan.model.id, tokens=plan.model.max_tokens)
-    turn = Turn(
-        plan.conversation or new_pk(),
-        new_pk() if plan.text is not None else plan.parent,
-        plan.answer or new_pk(),
-        new_pk(),
-        plan.model.id,
-        Generation.State.QUEUED,
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statements.text("begin"), _parameters(plan, turn))
-        row = cursor.fetchone()
-    if row is None:
-        twin = _known(plan.user, plan.client_id, plan.body_hash)
-        if twin is None:
-            raise NotFound
-        return twin
-    if plan.waits_for is None:
-        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, row[0]))
-    transaction.on_commit(lambda: notices.tell_conversation_changed(plan.user, turn.conversation))
-    return turn
-
-
-def _parameters(plan: _Plan, turn: Turn) -> dict[str, Any]:
-    text = plan.text or ""
-    start_by_s = settings.START_BY_S[plan.priority]
-    return {
-        "generation": turn.generation,
-        "answer": turn.answer,
-        "user": plan.user,
-        "client_id": plan.client_id,
-        "body_hash": plan.body_hash,
-        "priority": plan.priority,
-        "model": plan.model.id,
-        "model_version": plan.model.version,
-        "waits_for": plan.waits_for,
-        "start_by_s": start_by_s,
-        "deadline_s": start_by_s + settings.ANSWER_LIMIT_S,
-        "conversation": turn.conversation,
-        "starts": plan.conversation is None,
-        "title": " ".join(text.split())[:TITLE_CHARS],
-        "conversation_model": plan.model.id,
-        "message": turn.message if plan.text is not None else None,
-        "parent": plan.parent,
-        "parts": Jsonb([{"type": "text", "text": text}]),
-        "writes_answer": plan.answer is None,
-    }
-
-
-def _put(pk: uuid.UUID, model: str, enqueued_at_ms: int) -> None:
-    try:
-        Queue(valkey.shared(), model).put(pk, enqueued_at_ms)
-    except (RedisError, OSError) as error:
-        logger.warning("put_left_to_sweep", error=type(error).__name__)
+    return met.running
 
 
 def _publish_stop(owner: uuid.UUID, pk: uuid.UUID) -> None:

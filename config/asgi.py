@@ -9,5 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 http = get_asgi_application()  # before anything that needs the app registry
 
 from chat.live.routes import urlpatterns  # noqa: E402
+from config import close_codes  # noqa: E402
 
+close_codes.allow()
 application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(urlpatterns)})

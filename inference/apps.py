@@ -1,3 +1,5 @@
+"""A request into text: models, replicas, the log of an answer."""
+
 from django.apps import AppConfig
 
 

@@ -5,6 +5,8 @@ What it must not do: decide who owns an answer (Postgres does), or touch anythin
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,7 +17,7 @@ from inference.answer import Answer, Claim, Halt, Work
 from inference.closing import Closer
 from inference.core import resuming
 from inference.core.resuming import How
-from inference.core.values import SUCCESS, Progress, ReplicaView, Usage, Way
+from inference.core.values import SUCCESS, Chunk, Progress, ReplicaView, Usage, Way
 from inference.engine import Engine
 from inference.errors import ContextTooLong, InferenceError, Refused, StreamCut, Unavailable
 from inference.opening import Lease, Opening
@@ -88,6 +90,8 @@ class Attempt:
                 self._opening.cancel()
             if self.answer is not None:
                 self._parts.ticker.forget(self.answer)
+                released = self.answer.tokens - self.answer.work.progress.tokens
+                metrics.TOKENS.labels(self._claim.model).inc(released)
 
     def renew(self, above: int) -> None:
         """The log is gone: open it again as a new attempt; the engine's stream goes on meanwhile."""
@@ -175,15 +179,22 @@ class Attempt:
         way: Way | None = "ids" if how is How.IDS else "text" if how is How.TEXT else None
         progress = work.progress if way else Progress()
         chunks = self._parts.engine.stream(self._replica, work.request, progress, way)
-        shown = self._parts.transform(self._claim.policy_version, answer.text, chunks)
-        async for chunk in shown:
-            self._usage = chunk.usage or self._usage
-            self._finish_reason = chunk.finish_reason or self._finish_reason
-            before = answer.tokens
-            if answer.add(chunk):
-                if before == work.progress.tokens:
-                    metrics.FIRST_TOKEN.labels(answer.claim.model).observe(time.monotonic() - self._started)
-                self._parts.ticker.poke(answer)
+        # Closed at once when we are halted: the engine stops when its connection ends.
+        async with aclosing(chunks), aclosing(self._shown(answer, chunks)) as shown:
+            async for chunk in shown:
+                self._usage = chunk.usage or self._usage
+                self._finish_reason = chunk.finish_reason or self._finish_reason
+                self._release(answer, chunk)
+
+    def _shown(self, answer: Answer, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk, None]:
+        return self._parts.transform(self._claim.policy_version, answer.text, chunks)
+
+    def _release(self, answer: Answer, chunk: Chunk) -> None:
+        is_first = answer.tokens == answer.work.progress.tokens
+        if answer.add(chunk):
+            if is_first:
+                metrics.FIRST_TOKEN.labels(answer.claim.model).observe(time.monotonic() - self._started)
+            self._parts.ticker.poke(answer)
 
     async def _end(self, answer: Answer, error: InferenceError | None) -> None:
         if self._halted is Halt.FENCED:

@@ -23,6 +23,7 @@ ROW_POLL_S = 1.0
 DONE = b'{"type":"done"'
 DELTA = b'{"type":"delta"'
 SNAPSHOT = b'{"type":"snapshot"'
+FIRST = EntryId(1, 0)
 
 # What Postgres has for a reader whose log is gone: entries newer than an id, the last one `done` if terminal.
 Fallback = Callable[[UUID, EntryId], Awaitable[list[Entry]]]
@@ -44,7 +45,9 @@ class Event(NamedTuple):
 class Follower:
     """Iterate it: events in order from `after`, until `done`."""
 
-    def __init__(self, hub: Hub, pk: UUID, after: EntryId | None, fallback: Fallback) -> None:
+    def __init__(
+        self, hub: Hub, pk: UUID, after: EntryId | None, fallback: Fallback, *, just_queued: bool = False
+    ) -> None:
         self.pk = pk
         self.last = after or BEFORE_ALL
         self.heard_at = time.monotonic()
@@ -52,6 +55,8 @@ class Follower:
         self._live: deque[Entry] = deque()
         self._live_bytes = 0
         self._reads = True
+        # Its log begins in a moment and its row has nothing to tell: hear the one before asking the other.
+        self._just_queued = just_queued
         self._ended = False
         self._wake = asyncio.Event()
 
@@ -92,19 +97,25 @@ class Follower:
         self._live_bytes -= len(entry.v)
         if entry.id <= self.last:
             return ()
-        if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT):
+        if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT) or _begins(self.last, entry.id):
             return (Event(entry.id, entry.v),)
         self._reads = True
         return ()
 
     async def _read(self) -> list[Event]:
         """What the log has after `last`; without a log that follows, what the row has."""
+        self._wake.clear()  # whoever is woken from here on has heard something newer than this read
         try:
             state = await self._hub.log.read(self.pk, self.last)
         except ValkeyDown:
             return await self._read_row()
+        if not state.exists and self._just_queued:
+            self._just_queued = False
+            if not await self._hears():
+                self._reads = True
+            return []
         if not state.exists or not _follows(self.last, state.entries):
-            return await self._read_row()
+            return await self._read_row(log_exists=state.exists)
         assert state.last is not None  # noqa: S101 a log that exists has a head
         if state.done and self.last > state.last:
             return await self._read_row()  # what was shown came from a log that both stores forgot
@@ -114,20 +125,36 @@ class Follower:
         self._ended = state.done and reached >= state.last and not state.entries
         return merged(state.entries)
 
-    async def _read_row(self) -> list[Event]:
+    async def _read_row(self, *, log_exists: bool = False) -> list[Event]:
         entries = await self._fallback(self.pk, self.last)
         newer = [Event(entry.id, entry.v) for entry in entries if entry.id > self.last]
         # The reader had the end already: there is nothing to wait for.
         self._ended = bool(entries) and not newer
-        if not entries:
+        if not entries and log_exists:
             await asyncio.sleep(ROW_POLL_S)
+        elif not entries:
+            await self._hears()
         self._reads = True
         return newer
+
+    async def _hears(self) -> bool:
+        """Whether something came within ROW_POLL_S: a queued answer's first entry must not wait for a poll."""
+        try:
+            async with asyncio.timeout(ROW_POLL_S):
+                await self._wake.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _forget(self) -> None:
         self._live.clear()
         self._live_bytes = 0
         self._reads = True
+
+
+def _begins(last: EntryId, entry: EntryId) -> bool:
+    """Whether an entry is the first of all, heard by somebody who has nothing."""
+    return last == BEFORE_ALL and entry == FIRST
 
 
 def _follows(last: EntryId, entries: list[Entry]) -> bool:

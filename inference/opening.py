@@ -25,15 +25,18 @@ class Lease:
 
     def __init__(self) -> None:
         self._confirmed_at = float("-inf")
+        self._confirmed = asyncio.Event()
 
     def confirm(self) -> None:
         """A heartbeat or claim succeeded just now."""
         self._confirmed_at = time.monotonic()
+        self._confirmed.set()
 
     async def fresh(self) -> None:
         """Wait until it was confirmed within the last second."""
         while time.monotonic() - self._confirmed_at > FRESH_S:
-            await asyncio.sleep(FRESH_S / 20)
+            self._confirmed.clear()
+            await self._confirmed.wait()
 
 
 class Opening:

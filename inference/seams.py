@@ -3,7 +3,7 @@
 chat implements these (lifecycle.py, runner.py); inference knows no users and no messages.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -91,7 +91,7 @@ class Transform(Protocol):
 
     def __call__(
         self, policy_version: str, visible: str, chunks: AsyncIterator[Chunk]
-    ) -> AsyncIterator[Chunk]:
+    ) -> AsyncGenerator[Chunk, None]:
         """Chunks that may be shown, given the text that is."""
 
 

@@ -56,17 +56,20 @@ class Ticker:
             self._wake.clear()
             started = time.monotonic()
             reached = await self._round()
+            if reached is None:
+                continue
             spent = time.monotonic() - started
             wait_s = min(max(TICK_S, 2 * spent), LATE_TICK_S) - spent if reached else RETRY_S
             await asyncio.sleep(max(0.0, wait_s))
 
-    async def _round(self) -> bool:
+    async def _round(self) -> bool | None:
+        """Whether the log was reached; None where there was nothing to send, which must not cost a tick."""
         answers, self._dirty = self._dirty, set()
         ready = [
             (answer, batch) for answer in answers if answer.opened and (batch := answer.batch()) is not None
         ]
         if not ready:
-            return True
+            return None
         try:
             results = await self._log.append([batch for _, batch in ready])
         except ValkeyDown as error:

@@ -1,3 +1,5 @@
+"""What to put before the model."""
+
 from django.apps import AppConfig
 
 

@@ -1,3 +1,5 @@
+"""What may be said."""
+
 from django.apps import AppConfig
 
 

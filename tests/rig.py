@@ -26,6 +26,29 @@ from inference.core.events import EntryId, decode
 from inference.core.reader import Action, Reader
 
 ROOT = Path(__file__).resolve().parents[1]
+# The sizes are above the consumer's own limit, so that it can answer in words.
+_SERVERS = {
+    "daphne": [
+        "-m",
+        "daphne",
+        "--websocket-max-message-size",
+        "20000000",
+        "--websocket-max-frame-size",
+        "20000000",
+    ],
+    "uvicorn": [
+        "-m",
+        "uvicorn",
+        "--ws",
+        "websockets-sansio",
+        "--loop",
+        "uvloop",
+        "--lifespan",
+        "off",
+        "--ws-max-size",
+        "20000000",
+    ],
+}
 WAIT_S = 20.0
 START_S = 60.0
 
@@ -137,15 +160,10 @@ class Rig:
     def web(self, name: str = "web") -> Process:
         """A web process, listening once this returns."""
         port = self._ports.setdefault(name, free_port())
-        size = ["--websocket-max-message-size", "20000000", "--websocket-max-frame-size", "20000000"]
         command = [
-            "-m",
-            "daphne",
-            "-b",
-            "127.0.0.1",
-            "-p",
+            *_SERVERS[os.environ.get("ASGI_SERVER", "daphne")],
+            "--port",
             str(port),
-            *_daphne_sizes(size),
             "config.asgi:application",
         ]
         process = self._start(name, command)
@@ -234,10 +252,13 @@ class Client:
             await asyncio.sleep(0.05)
         raise AssertionError(f"the answer did not end: {answer}")
 
+    def connect(self) -> Any:
+        """A websocket as it comes, for use in `async with`."""
+        return self._session.ws_connect(f"{self.url}/ws/v1/", max_msg_size=0)
+
     async def socket(self) -> "Socket":
         """A websocket, after its hello."""
-        connection = await self._session.ws_connect(f"{self.url}/ws/v1/", max_msg_size=0)
-        socket = Socket(connection)
+        socket = Socket(await self.connect())
         assert (await socket.receive())["type"] == "hello"
         return socket
 
@@ -339,7 +360,3 @@ def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = WAIT_S)
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _daphne_sizes(size: list[str]) -> list[str]:
-    return size if os.environ.get("ASGI_SERVER", "daphne") == "daphne" else []

@@ -6,6 +6,7 @@ Addresses are chosen when tests/settings.py is read; servers start later, in the
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Self
@@ -63,7 +64,11 @@ class Stores:
         postgres.ensure_database(database_port, PASSWORD)
 
     def stop(self) -> None:
-        """Ends both and removes what they wrote."""
+        """Ends both and removes what they wrote; says so if one had ended by itself."""
+        early = [child.args for child in self._children if child.poll() is not None]
+        if early:
+            tail = "\n".join((self._folder / "log").read_text().splitlines()[-20:])
+            sys.stderr.write(f"A store ended before the tests did: {early}\n{tail}\n")
         for child in self._children:
             processes.stop(child, 10, postgres.END_SIGNAL)
         for folder in (self._folder, self._data):

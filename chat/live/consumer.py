@@ -19,11 +19,11 @@ from django.conf import settings
 from accounts import authentication
 from accounts.errors import NotAuthenticated
 from chat import access, events, notices, turns
-from chat.errors import BadFrame, ChatError, FieldError, Invalid, describe
-from chat.live import door
+from chat.errors import BadFrame, ChatError, FieldError, Invalid, describe, from_exception
+from chat.live import door, metrics
 from chat.live.credit import CREDIT_BYTES, CREDIT_EVENTS, Credit
 from chat.live.subscriptions import MOST, Subscriptions, TooManySubscriptions
-from chat.turns import Turn
+from chat.writing import Turn
 from inference.core.events import EntryId
 
 logger = structlog.get_logger(__name__)
@@ -56,6 +56,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.person = None
             return await self.close(TOO_MANY)
         _sockets[self.person.pk] += 1
+        metrics.SOCKETS.inc()
         self.heard_at = time.monotonic()
         self.credit = Credit()
         self.subscriptions = Subscriptions(self._send_text, self.credit)
@@ -69,6 +70,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.person is None:
             return
         _sockets[self.person.pk] -= 1
+        metrics.SOCKETS.dec()
         if not _sockets[self.person.pk]:
             del _sockets[self.person.pk]
         self.watching.cancel()
@@ -87,12 +89,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 raise BadFrame("Send text frames: this one is binary.")
             message = events.decode(text_data)
             await self._take(message)
-        except ChatError as error:
-            await self._refuse(message, error)
+        except Exception as error:
+            known = from_exception(error)
+            if known is None:
+                raise
+            await self._refuse(message, known)
 
     async def conversation_changed(self, event: dict[str, Any]) -> None:
         """A notice from notices.py."""
         await self._answer("changed", conversation=event["conversation"])
+
+    async def sessions_ended(self, event: dict[str, Any]) -> None:
+        """A notice from notices.py: a session of this person ended, perhaps this one."""
+        await self._leave_if_signed_out()
 
     async def _take(self, message: events.ClientMessage) -> None:
         match message:
@@ -110,7 +119,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case _:
                 turn = await _in_thread(self._begin(message))
                 await self._answer("accepted", ref=message.ref, **_keys(turn))
-                self._follow(turn.generation, None, turn.model)
+                self._follow(turn.generation, None, turn.model, just_queued=turn.state == "queued")
 
     def _begin(
         self, message: events.Send | events.Edit | events.Regenerate | events.Continue
@@ -141,9 +150,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         row = await _in_thread(access.generation, self._pk, message.generation)
         self._follow(row.pk, after, row.model)
 
-    def _follow(self, generation: UUID, after: EntryId | None, model: str) -> None:
+    def _follow(
+        self, generation: UUID, after: EntryId | None, model: str, *, just_queued: bool = False
+    ) -> None:
         try:
-            self.subscriptions.follow(generation, after, model=model)
+            self.subscriptions.follow(generation, after, model=model, just_queued=just_queued)
         except TooManySubscriptions as error:
             reason = "This socket follows too many answers; unsubscribe some first."
             raise Invalid(errors=(FieldError("generation", reason, MOST),)) from error
@@ -157,7 +168,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _watch(self) -> None:
         """Close when the other side is silent for too long, or its session ended."""
-        assert self.person is not None  # noqa: S101 watching begins with a person
         checked_at = time.monotonic()
         while True:
             await asyncio.sleep(1)
@@ -166,11 +176,12 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 return await self.close(PING_LOST)
             if now - checked_at > RECHECK_S:
                 checked_at = now
-                alive = await _in_thread(
-                    authentication.session_alive, self.person.session_key, self.person.pk
-                )
-                if not alive:
-                    return await self.close(SIGNED_OUT)
+                await self._leave_if_signed_out()
+
+    async def _leave_if_signed_out(self) -> None:
+        assert self.person is not None  # noqa: S101 whoever is watched or told has come in
+        if not await _in_thread(authentication.session_alive, self.person.session_key, self.person.pk):
+            await self.close(SIGNED_OUT)
 
     async def _join(self) -> None:
         try:

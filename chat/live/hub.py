@@ -3,6 +3,7 @@
 import asyncio
 from weakref import WeakKeyDictionary
 
+from chat.live import metrics
 from inference import valkey
 from inference.hub import Hub
 
@@ -13,5 +14,6 @@ def current() -> Hub:
     """One hub a loop: all sockets and event streams of a web process share its connection."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
-        _hubs[loop] = Hub(valkey.connect(), valkey.subscriber())
+        hub = _hubs[loop] = Hub(valkey.connect(), valkey.subscriber())
+        metrics.READERS.set_function(lambda: hub.readers)
     return _hubs[loop]

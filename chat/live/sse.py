@@ -7,7 +7,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from django.http import HttpRequest, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 from rest_framework.request import Request
@@ -31,7 +31,8 @@ async def events(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """The events after `Last-Event-ID`, from the first without one."""
     try:
         after = _last_event_id(request)
-        await sync_to_async(_allow)(request, pk)
+        # Its connection goes back to the pool now: Django would keep it to the end of the stream.
+        await database_sync_to_async(_allow)(request, pk)
     except Exception as error:
         known = from_exception(error)
         if known is None:

@@ -32,12 +32,15 @@ class Subscriptions:
         self._send, self._credit = send, credit
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
 
-    def follow(self, generation: UUID, after: EntryId | None, *, model: str) -> None:
+    def follow(
+        self, generation: UUID, after: EntryId | None, *, model: str, just_queued: bool = False
+    ) -> None:
         """Send its events after an id; following it already, begin again from there."""
         self.drop(generation)
         if len(self._tasks) >= MOST:
             raise TooManySubscriptions
-        task = asyncio.create_task(self._run(generation, after, model))
+        follower = Follower(hub.current(), generation, after, entries_after, just_queued=just_queued)
+        task = asyncio.create_task(self._run(follower, model))
         self._tasks[generation] = task
         task.add_done_callback(lambda done: self._ended(generation, done))
 
@@ -60,8 +63,8 @@ class Subscriptions:
         if not task.cancelled() and task.exception() is not None:
             logger.error("subscription_broke", exc_info=task.exception())
 
-    async def _run(self, generation: UUID, after: EntryId | None, model: str) -> None:
-        follower = Follower(hub.current(), generation, after, entries_after)
+    async def _run(self, follower: Follower, model: str) -> None:
+        generation = follower.pk
         placing = asyncio.create_task(self._tell_place(generation, model))
         stream = aiter(follower)
         try:

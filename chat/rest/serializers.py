@@ -187,6 +187,7 @@ class Stopping(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(Generation.State.choices, read_only=True)
 
 
+@component("GenerationWithPlace")
 class GenerationWithPlace(GenerationOut):
     """An answer and, while it is queued, its place."""
 

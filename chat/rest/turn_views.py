@@ -14,9 +14,10 @@ from chat.rest import serializers as shapes
 from chat.rest.body import read
 from chat.rest.schema import IDEMPOTENCY_KEY, TURN_REFUSED, refusals
 from chat.rest.views import person
+from chat.writing import Turn
 
 
-def begun(turn: turns.Turn) -> Response:
+def begun(turn: Turn) -> Response:
     """202: the answer is still to come, at `events`."""
     fields = {**dataclasses.asdict(turn), "events": f"/api/v1/generations/{turn.generation}/events"}
     return Response(shapes.TurnOut(fields).data, status=status.HTTP_202_ACCEPTED)

@@ -62,14 +62,16 @@ if [ "$(cat ".venv/installed-$kind" 2>/dev/null)" = "$wanted" ]; then
 fi
 printf '  Dependencies (the first time, 1.6 GB or more to download) ... '
 pip() {
-    .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@" >>"$log" 2>&1
+    PIP_ROOT_USER_ACTION=ignore .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@" >>"$log" 2>&1
 }
 : >"$log"
 pip install pip==26.3 || fail
 arguments=""
 for file in $files; do arguments="$arguments -r $file"; done
 # shellcheck disable=SC2086
-PIP_ROOT_USER_ACTION=ignore pip install --no-deps --no-compile $arguments || fail
+pip install --no-deps --no-compile $arguments || fail
+# What torch's build for this machine needs besides, as its CUDA build does; with the CPU build that is nothing.
+pip install -c requirements.txt -c requirements-encoder.txt "$(grep '^torch==' requirements-encoder.txt)" || fail
 echo "$run_wants" >.venv/installed-run
 echo "$wanted" >".venv/installed-$kind"
 echo "installed ($(($(date +%s) - began)) s)"

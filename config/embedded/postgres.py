@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -105,6 +106,7 @@ def start(
     data: Path, port: int, log: Path, who: Runner, options: Sequence[str] = ()
 ) -> subprocess.Popen[bytes]:
     """A server on loopback over a prepared folder; `options` are `name=value` as in postgresql.conf."""
+    _forget_dead_server(data / "postmaster.pid")
     settings = [
         *("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"),
         *("client_connection_check_interval=10s", "log_min_messages=warning", *options),
@@ -137,6 +139,18 @@ def ensure_database(port: int, password: str, database: str = "parley") -> None:
             connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(psycopg.sql.Identifier(database)))
 
 
+def _forget_dead_server(lock: Path) -> None:
+    """Removes the lock of a killed server whose pid is a zombie's or another program's by now.
+
+    Postgres itself takes any such pid for a running server. It still finds live backends, by their shared memory.
+    """
+    with suppress(OSError, ValueError, IndexError):  # no lock, or no /proc here
+        pid = int(lock.read_text().split()[0])
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+        if name != "postgres" or state.split()[0] in "ZX":
+            lock.unlink()
+
+
 def _nobody() -> tuple[int, int]:
     try:
         entry = pwd.getpwnam("nobody")
@@ -148,14 +162,18 @@ def _nobody() -> tuple[int, int]:
 def _passing_closed_folders(user: int, group: int) -> tuple[str, ...]:
     return (
         *("setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"),
+        "--securebits=+no_setuid_fixup",  # else access(2), by which initdb finds postgres, forgets the capability
         *(f"--inh-caps={STEP_DOWN_CAPABILITY}", f"--ambient-caps={STEP_DOWN_CAPABILITY}"),
     )
 
 
 def _may_run(candidate: Runner, data: Path) -> bool:
-    check = 'test -w "$1" && "$0" --version'
+    checks: tuple[list[str | Path], ...] = (
+        ["/bin/sh", "-c", 'cd "$0" && test -w .', data],
+        [binaries() / "initdb", "--version"],  # finds postgres by itself, as it will have to
+    )
     try:
-        return candidate.run(["/bin/sh", "-c", check, binaries() / "postgres", data]).returncode == 0
+        return all(candidate.run(command).returncode == 0 for command in checks)
     except OSError:  # no setpriv here
         return False
 

@@ -9,7 +9,8 @@ from config.embedded import installation, llama, postgres, processes, valkey
 from config.embedded.installation import ROOT, log, manage, python
 from config.embedded.supervisor import Service
 
-WEB, DISPATCHERS, BACKGROUND, MODELS, CACHE, DATABASE = range(6)
+# Whoever uses a thing ends before it.
+WEB, WORKING, MODELS, CACHE, DATABASE = range(5)
 END_SIGNALS = {"postgres": postgres.END_SIGNAL}
 DRAIN_S = 6.0
 # Above the consumer's own limit, so that a large frame gets an answer in words and not a dropped socket.
@@ -57,7 +58,7 @@ def web(port: int, settings: Mapping[str, str]) -> Service:
 
 def dispatcher(number: int, settings: Mapping[str, str]) -> Service:
     """One of the dispatchers; it gets time to hand over what it runs."""
-    return _service(f"dispatcher-{number}", manage("run_dispatcher"), settings, DISPATCHERS, wait_s=DRAIN_S)
+    return _service(f"dispatcher-{number}", manage("run_dispatcher"), settings, WORKING, wait_s=DRAIN_S)
 
 
 def worker(settings: Mapping[str, str]) -> Service:
@@ -66,13 +67,13 @@ def worker(settings: Mapping[str, str]) -> Service:
         *("-m", "celery", "-A", "config.celery", "worker", "--loglevel", "INFO"),
         *("--pool", "threads", "--concurrency", "1", "--without-gossip", "--without-mingle"),
     )
-    return _service("worker", command, settings, BACKGROUND, nice=BACKGROUND_NICE)
+    return _service("worker", command, settings, WORKING, nice=BACKGROUND_NICE)
 
 
 def beat(settings: Mapping[str, str]) -> Service:
     """Celery's clock; its schedule is in the database."""
     command = python("-m", "celery", "-A", "config.celery", "beat", "--loglevel", "INFO", "--pidfile=")
-    return _service("beat", command, settings, BACKGROUND, nice=BACKGROUND_NICE)
+    return _service("beat", command, settings, WORKING, nice=BACKGROUND_NICE)
 
 
 def write_catalogue(path: Path, engine_port: int) -> None:

@@ -36,6 +36,12 @@ export async function resetPassword(key: string, password: string): Promise<Auth
   return isSetButSignedOut ? { kind: "accepted" } : result;
 }
 
+/** Confirms an address with the key of its mail; `accepted` when a log-in must follow. */
+export async function verifyEmail(key: string): Promise<AuthResult> {
+  const result = await post("/auth/email/verify", { key });
+  return result.kind === "pending" ? { kind: "accepted" } : result;
+}
+
 /** Ends the session; allauth answers 401 to say that nobody is signed in now. */
 export async function logOut(): Promise<void> {
   const { status } = await send("DELETE", `${BASE}/auth/session`);

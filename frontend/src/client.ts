@@ -9,6 +9,7 @@ import { ModelChoices } from "./choices";
 import { Conversations } from "./conversations";
 import { Drafts } from "./drafts";
 import { onceAFrame } from "./frames";
+import { whenSignedOut } from "./http";
 import { problemOf } from "./problem";
 import { shownConversation } from "./router";
 import * as session from "./session";
@@ -44,6 +45,7 @@ export class Client implements SocketOwner {
 
   /** Connects and loads what the first page needs; gives the way to end it all. */
   start(): () => void {
+    whenSignedOut(() => this.onSignedOut());
     this.socket.connect();
     void this.conversations.load();
     void this.loadModels();
@@ -125,6 +127,7 @@ export class Client implements SocketOwner {
   }
 
   private dispose(): void {
+    whenSignedOut(() => undefined);
     window.removeEventListener("online", this.nudge);
     document.removeEventListener("visibilitychange", this.nudge);
     for (const timer of this.changedTimers.values()) clearTimeout(timer);

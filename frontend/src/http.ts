@@ -26,10 +26,18 @@ export async function send(method: string, path: string, body?: unknown): Promis
   return { status: response.status, body: await json(response) };
 }
 
+let onSignedOut: () => void = () => undefined;
+
+/** What to do when a call finds that nobody is signed in any more. */
+export function whenSignedOut(then: () => void): void {
+  onSignedOut = then;
+}
+
 /** Sends a request to our own API: the body of a 2xx, else a Refusal with the problem. */
 export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const answered = await send(method, path, body);
   if (answered.status >= 200 && answered.status < 300) return answered.body as T;
+  if (answered.status === 401) onSignedOut();
   throw new Refusal(asProblem(answered));
 }
 

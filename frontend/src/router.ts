@@ -4,7 +4,7 @@ import { Store } from "./store";
 export type Route =
   | { page: "chat"; pk: string | null }
   | { page: "login" | "signup" | "reset" }
-  | { page: "reset_key"; key: string }
+  | { page: "reset_key" | "verify"; key: string }
   | { page: "nowhere" };
 
 export const path = new Store(window.location.pathname);
@@ -24,6 +24,7 @@ export function routeOf(pathname: string): Route {
   if (first === "") return { page: "chat", pk: null };
   if (first === "c" && second) return { page: "chat", pk: second };
   if (first === "reset" && second) return { page: "reset_key", key: second };
+  if (first === "verify" && second) return { page: "verify", key: second };
   if (first === "login" || first === "signup" || first === "reset") return { page: first };
   return { page: "nowhere" };
 }

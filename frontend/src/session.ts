@@ -41,9 +41,10 @@ export async function begun(): Promise<void> {
   goOnAt = "/";
 }
 
-/** A new password was set; whoever was signed in here logs in with it. */
-export function passwordSet(): void {
-  session.set({ status: "out", notice: "Your new password is set. Log in with it." });
+/** To the log-in page, with a word on what was done: a password was set, an address confirmed. */
+export function toLogIn(notice: string): void {
+  session.set({ status: "out", notice });
+  go("/login", true);
 }
 
 /** Ends the session here and on the server; drafts stay in the browser. */

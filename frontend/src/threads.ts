@@ -157,7 +157,7 @@ function queued(accepted: Accepted, now: string): Generation {
     pk: accepted.generation,
     message: accepted.answer,
     state: accepted.state,
-    model: "",
+    model: accepted.model,
     finish_reason: null,
     error_code: null,
     usage: null,

@@ -21,6 +21,7 @@ export interface Accepted {
   message: string | null;
   answer: string;
   generation: string;
+  model: string;
   state: GenerationState;
   events: string;
 }

@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 function accepted(change: Partial<Accepted>): TurnResult {
-  const base = { conversation: "c", message: null, answer: "a2", generation: "g2", state: "queued" as const };
+  const base = { conversation: "c", message: null, answer: "a2", generation: "g2", model: "small", state: "queued" as const };
   return { ok: true, accepted: { ...base, events: "/e", ...change } };
 }
 

@@ -12,6 +12,7 @@ const ACCEPTED: Accepted = {
   answer: "a",
   generation: "g",
   state: "queued",
+  model: "small",
   events: "/e",
 };
 

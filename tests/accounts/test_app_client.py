@@ -61,6 +61,11 @@ def test_a_wrong_log_in_is_refused_and_opens_no_session(app: Callable[..., Any],
     assert Session.objects.count() == 0
 
 
+@pytest.mark.parametrize("body", ["[" * 100_000, "{", "\x00"])
+def test_a_body_that_can_not_be_read_is_no_fault(client: Client, db: None, body: str) -> None:
+    assert client.post("/_allauth/app/v1/auth/login", body, "application/json").status_code == 400
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -3,8 +3,8 @@
 Each test ends a process or an engine's stream in the middle of a word and compares with what the engine says in peace.
 """
 
-import asyncio
 import signal
+from collections.abc import Callable
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -14,7 +14,7 @@ from chat.models import Generation, GenerationChunk
 from inference.core.reader import Action, Reader
 from tests.engines.process import FakeEngine
 from tests.engines.words import said
-from tests.rig import Client, Rig, Socket
+from tests.rig import Client, Rig, Socket, wait_for
 
 LONG = "hello [[tokens=300 gap_ms=10]]"
 
@@ -99,19 +99,19 @@ async def test_the_web_process_is_killed_and_the_reader_resumes_at_another(rig: 
     await check_whole(elsewhere, resumed, turn, LONG, 300)
 
 
-async def test_valkey_comes_back_empty_and_readers_get_a_snapshot(rig: Rig, join, _valkey):
+async def testvalkey_comes_back_empty_and_readers_get_a_snapshot(rig: Rig, join, valkey):
     client = await join()
     socket, turn = await begun(client, LONG)
-    _valkey.flushdb()
+    valkey.flushdb()
     await check_whole(client, socket, turn, LONG, 300)
     assert Action.REPLACE in socket.actions
 
 
-async def test_valkeys_connections_are_cut(rig: Rig, join, _valkey):
+async def testvalkeys_connections_are_cut(rig: Rig, join, valkey):
     client = await join()
     socket, turn = await begun(client, LONG)
     for kind in ("normal", "pubsub"):
-        _valkey.client_kill_filter(_type=kind, skipme=True)
+        valkey.client_kill_filter(_type=kind, skipme=True)
     await check_whole(client, socket, turn, LONG, 300)
 
 
@@ -190,9 +190,7 @@ async def test_an_answer_past_its_hard_limit_ends_with_the_text_there_is(rig: Ri
     engine.kill()
     try:
         row = Generation.objects.filter(pk=turn["generation"], state="queued")
-        async with asyncio.timeout(20):
-            while not await sync_to_async(row.update)(deadline_at=timezone.now()):
-                await asyncio.sleep(0.02)
+        await until(lambda: row.update(deadline_at=timezone.now()), "the row to be queued")
         reader = await socket.read(turn["generation"])
     finally:
         engine.restart()
@@ -228,6 +226,11 @@ async def test_a_slow_reader_loses_nothing(rig: Rig, join):
     socket.acks = True
     await socket.tell("ack", seq=10_000)
     await check_whole(client, socket, turn, text, 512)
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    """Poll the rows without holding up the loop."""
+    await sync_to_async(wait_for)(condition, what)
 
 
 async def owner(rig: Rig, turn: dict) -> str:

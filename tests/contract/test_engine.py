@@ -17,6 +17,7 @@ CUTS = (1, 7, 18, 29)
 async def test_an_answer_comes_in_pieces_and_ends_once(engine: OpenAIEngine, case: Case) -> None:
     chunks = await whole(engine, case.replica, case.request(case.long_prompt))
     assert len(chunks) > 20
+    assert (ids_of(chunks[:-1]) is not None) == ("ids" in case.replica.continues)
     assert [chunk.finish_reason for chunk in chunks[:-1]] == [None] * (len(chunks) - 1)
     assert chunks[-1].finish_reason == "length"
     assert chunks[-1].usage is not None
@@ -80,32 +81,28 @@ async def test_closing_the_stream_frees_the_slot(engine: OpenAIEngine, case: Cas
     await eventually(lambda: case.running() == 0, within_s=8)  # its own end is further off
 
 
-@pytest.mark.parametrize("cut", CUTS)
-async def test_going_on_by_text_gives_exactly_the_rest(engine: OpenAIEngine, case: Case, cut: int) -> None:
+async def test_going_on_by_text_gives_exactly_the_rest(engine: OpenAIEngine, case: Case) -> None:
     request = case.request(case.long_prompt)
     chunks = await whole(engine, case.replica, request)
-    begun = progress_of(chunks[:cut])
-    assert begun.text == begun.text.rstrip()
-    rest = await whole(engine, case.replica, request, begun, "text")
-    assert begun.text + text_of(rest) == text_of(chunks)
-    assert rest[-1].finish_reason == "length"
-    assert begun.tokens + tokens_of(rest) == 40
+    for cut in CUTS:
+        begun = progress_of(chunks[:cut])
+        assert begun.text == begun.text.rstrip()
+        rest = await whole(engine, case.replica, request, begun, "text")
+        assert begun.text + text_of(rest) == text_of(chunks)
+        assert rest[-1].finish_reason == "length"
+        assert begun.tokens + tokens_of(rest) == 40
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("case", ["fake vllm"], indirect=True)
 @pytest.mark.parametrize("prompt", ["long_prompt", "unicode_prompt"])
-async def test_going_on_by_ids_gives_exactly_the_rest(
-    engine: OpenAIEngine, case: Case, cut: int, prompt: str
-) -> None:
+async def test_going_on_by_ids_gives_exactly_the_rest(engine: OpenAIEngine, case: Case, prompt: str) -> None:
     request = case.request(getattr(case, prompt))
     chunks = await whole(engine, case.replica, request)
-    if "ids" not in case.replica.continues:
-        assert all(not chunk.ids for chunk in chunks)
-        return
-    rest = await whole(engine, case.replica, request, progress_of(chunks[:cut]), "ids")
-    assert text_of(chunks[:cut]) + text_of(rest) == text_of(chunks)
-    assert (ids_of(chunks[:cut]) or []) + (ids_of(rest) or []) == ids_of(chunks)
-    assert rest[-1].finish_reason == chunks[-1].finish_reason
+    for cut in CUTS:
+        rest = await whole(engine, case.replica, request, progress_of(chunks[:cut]), "ids")
+        assert text_of(chunks[:cut]) + text_of(rest) == text_of(chunks)
+        assert (ids_of(chunks[:cut]) or []) + (ids_of(rest) or []) == ids_of(chunks)
+        assert rest[-1].finish_reason == chunks[-1].finish_reason
 
 
 async def test_an_answer_with_no_tokens_left_asks_nobody(engine: OpenAIEngine, case: Case) -> None:

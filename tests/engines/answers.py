@@ -53,9 +53,10 @@ class Answer:
 
     def _units(self) -> Iterator[str]:
         """What is left of the answer; its first piece may be the rest of a unit."""
-        seed = words.seed_of(self._job.user) if self._plan.seeded else ""
-        left = self._job.begun
-        for unit in words.units(self._plan.tokens, seed, self._plan.crab_every):
+        plan, left = self._plan, self._job.begun
+        seed = words.seed_of(self._job.user) if plan.seeded else ""
+        whole = words.scripted(plan.script) if plan.script else None
+        for unit in whole or words.units(plan.tokens, seed, plan.crab_every):
             if not left:
                 yield unit
             elif left.startswith(unit):

@@ -19,6 +19,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gap_ms: float = 0
     headers_ms: float = 0  # before the response's headers
     seeded: bool = False  # words carry a mark of the user message
+    script: str = ""  # says this instead of numbered words
     crab_every: int = 0  # an astral character of two tokens after each so many words
 
     # forms of the stream that are no faults

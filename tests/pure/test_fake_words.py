@@ -14,6 +14,11 @@ def test_ids_are_the_text(text: str) -> None:
     assert words.decode(words.encode(text)) == text
 
 
+@given(st.text())
+def test_a_script_in_pieces_is_the_script(text: str) -> None:
+    assert "".join(words.scripted(text)) == text
+
+
 def test_a_word_is_a_token_and_a_crab_is_two() -> None:
     assert len(words.encode(words.answer(50, seed="00af"))) == 50
     assert len(words.encode(words.CRAB)) == 2

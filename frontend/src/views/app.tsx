@@ -9,6 +9,7 @@ import { Announcer } from "./announcer";
 import { LogIn } from "./auth/log_in";
 import { RequestReset, SetPassword } from "./auth/reset";
 import { SignUp } from "./auth/sign_up";
+import { VerifyEmail } from "./auth/verify";
 import { ClientContext } from "./context";
 import { Notice } from "./notice";
 import { Shell } from "./shell";
@@ -35,6 +36,7 @@ function Page({ route }: { route: Route }) {
   if (route.page === "nowhere") return <Notice title="There is nothing here" action="To your chats" to="/" />;
   if (route.page === "reset") return <RequestReset />;
   if (route.page === "reset_key") return <SetPassword resetKey={route.key} />;
+  if (route.page === "verify") return <VerifyEmail verificationKey={route.key} />;
   if (who.status === "unreachable") return <Unreachable />;
   if (who.status === "out") return route.page === "signup" ? <SignUp /> : <LogIn notice={who.notice} />;
   if (who.status === "in" && route.page === "chat") return <SignedIn me={who.me} pk={route.pk} />;

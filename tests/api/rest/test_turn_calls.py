@@ -27,6 +27,7 @@ def test_the_first_turn_starts_a_conversation(api: Client, ada: User) -> None:
         "message": str(question.pk),
         "answer": str(generation.message_id),
         "generation": str(generation.pk),
+        "model": generation.model,
         "state": "queued",
         "events": f"/api/v1/generations/{generation.pk}/events",
     }

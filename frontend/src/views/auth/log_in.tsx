@@ -6,6 +6,7 @@ import { Link } from "../link";
 import { Field } from "./field";
 import { useAuthForm } from "./form";
 import { AuthPage, FormErrors, pendingWords } from "./page";
+import { LookIntoMail } from "./verify";
 
 export function LogIn({ notice }: { notice: string | null }) {
   const [email, setEmail] = useState("");
@@ -14,9 +15,10 @@ export function LogIn({ notice }: { notice: string | null }) {
   const form = useAuthForm(
     ["email", "password"],
     () => allauth.logIn(email, password),
-    (result) => (result.kind === "pending" ? setPending(pendingWords(result.flow)) : session.begun()),
+    (result) => (result.kind === "pending" ? setPending(result.flow) : session.begun()),
   );
-  const told = pending ?? notice;
+  if (pending === "verify_email") return <LookIntoMail email={email} onBack={() => setPending(null)} />;
+  const told = pending === null ? notice : pendingWords(pending);
   return (
     <AuthPage title="Log in">
       {told && <p className="form-note">{told}</p>}

@@ -28,6 +28,6 @@ export function FormErrors({ errors }: { errors: string[] }) {
 
 /** What allauth wants done before the session begins, in words. */
 export function pendingWords(flow: string): string {
-  if (flow === "verify_email") return "Confirm your address first: open the link in the mail we have just sent you.";
+  if (flow === "") return "This account can't be used at present. Ask whoever runs this server.";
   return "This account asks for a further step that this page does not have.";
 }

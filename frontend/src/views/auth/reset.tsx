@@ -1,8 +1,8 @@
 // A forgotten password: asking for the mail, and setting a new one with its key.
 import { useState } from "react";
 import * as allauth from "../../allauth";
+import { announce } from "../../announcer";
 import * as session from "../../session";
-import { go } from "../../router";
 import { Link } from "../link";
 import { Field } from "./field";
 import { useAuthForm } from "./form";
@@ -11,7 +11,14 @@ import { AuthPage, FormErrors } from "./page";
 export function RequestReset() {
   const [email, setEmail] = useState("");
   const [isSent, setSent] = useState(false);
-  const form = useAuthForm(["email"], () => allauth.requestReset(email), () => setSent(true));
+  const form = useAuthForm(
+    ["email"],
+    () => allauth.requestReset(email),
+    () => {
+      announce("Look into your mail for the link.");
+      setSent(true);
+    },
+  );
   if (isSent) {
     return (
       <AuthPage title="Look into your mail">
@@ -57,8 +64,7 @@ export function SetPassword({ resetKey }: { resetKey: string }) {
     ["password"],
     () => allauth.resetPassword(resetKey, password),
     async () => {
-      session.passwordSet();
-      go("/login", true);
+      session.toLogIn("Your new password is set. Log in with it.");
       await session.check();
     },
   );

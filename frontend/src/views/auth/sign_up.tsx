@@ -6,6 +6,7 @@ import { Link } from "../link";
 import { Field } from "./field";
 import { useAuthForm } from "./form";
 import { AuthPage, FormErrors, pendingWords } from "./page";
+import { LookIntoMail } from "./verify";
 
 export function SignUp() {
   const [email, setEmail] = useState("");
@@ -14,11 +15,12 @@ export function SignUp() {
   const form = useAuthForm(
     ["email", "password"],
     () => allauth.signUp(email, password),
-    (result) => (result.kind === "pending" ? setPending(pendingWords(result.flow)) : session.begun()),
+    (result) => (result.kind === "pending" ? setPending(result.flow) : session.begun()),
   );
+  if (pending === "verify_email") return <LookIntoMail email={email} onBack={() => setPending(null)} />;
   return (
     <AuthPage title="Create an account">
-      {pending && <p className="form-note">{pending}</p>}
+      {pending !== null && <p className="form-note">{pendingWords(pending)}</p>}
       <form ref={form.formRef} onSubmit={form.onSubmit}>
         <FormErrors errors={form.errors(null)} />
         <Field

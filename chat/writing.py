@@ -1,0 +1,133 @@
+"""A turn on its way into the rows: one statement for all of it, then the queue (chat/sql/begin.sql).
+
+Only turns.py calls this; what may be written was decided there.
+"""
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from psycopg.types.json import Jsonb
+from redis.exceptions import RedisError
+
+from accounts import limits
+from accounts.models import new_pk
+from chat import notices, statements
+from chat.errors import ClientIdReused, NotFound
+from chat.models import Generation
+from inference import valkey
+from inference.catalogue import Model
+from inference.queue import Queue
+
+logger = structlog.get_logger(__name__)
+
+TITLE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What was begun: keys of the rows, for whoever watches."""
+
+    conversation: uuid.UUID
+    message: uuid.UUID | None
+    answer: uuid.UUID
+    generation: uuid.UUID
+    model: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one turn will write; `text` None means no user message of its own, `answer` an existing one."""
+
+    user: uuid.UUID
+    client_id: str
+    body_hash: bytes
+    model: Model
+    priority: str
+    conversation: uuid.UUID | None
+    parent: uuid.UUID | None
+    text: str | None = None
+    answer: uuid.UUID | None = None
+    waits_for: uuid.UUID | None = None
+
+
+def hashed(*values: Any) -> bytes:
+    """What two requests under one client id are compared by."""
+    return hashlib.sha256(msgspec.json.encode(values)).digest()
+
+
+def known(user_pk: uuid.UUID, client_id: str, body_hash: bytes) -> Turn | None:
+    """What this client id began before. Raises ClientIdReused for another body."""
+    row = Generation.objects.filter(user_id=user_pk, client_id=client_id).select_related("message").first()
+    if row is None:
+        return None
+    if bytes(row.body_hash) != body_hash:
+        raise ClientIdReused
+    if row.message is None:
+        raise NotFound
+    asked = row.message.parent_id
+    return Turn(row.message.conversation_id, asked, row.message.pk, row.pk, row.model, row.state)
+
+
+def write(plan: Plan) -> Turn:
+    """One statement, then the queue on commit; a twin that was faster is returned instead."""
+    limits.reserve(plan.user, plan.client_id, model=plan.model.id, tokens=plan.model.max_tokens)
+    turn = Turn(
+        plan.conversation or new_pk(),
+        new_pk() if plan.text is not None else plan.parent,
+        plan.answer or new_pk(),
+        new_pk(),
+        plan.model.id,
+        Generation.State.QUEUED,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statements.text("begin"), _parameters(plan, turn))
+        row = cursor.fetchone()
+    if row is None:
+        twin = known(plan.user, plan.client_id, plan.body_hash)
+        if twin is None:
+            raise NotFound
+        return twin
+    if plan.waits_for is None:
+        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, row[0]))
+    transaction.on_commit(lambda: notices.tell_conversation_changed(plan.user, turn.conversation))
+    return turn
+
+
+def _parameters(plan: Plan, turn: Turn) -> dict[str, Any]:
+    text = plan.text or ""
+    start_by_s = settings.START_BY_S[plan.priority]
+    return {
+        "generation": turn.generation,
+        "answer": turn.answer,
+        "user": plan.user,
+        "client_id": plan.client_id,
+        "body_hash": plan.body_hash,
+        "priority": plan.priority,
+        "model": plan.model.id,
+        "model_version": plan.model.version,
+        "waits_for": plan.waits_for,
+        "start_by_s": start_by_s,
+        "deadline_s": start_by_s + settings.ANSWER_LIMIT_S,
+        "conversation": turn.conversation,
+        "starts": plan.conversation is None,
+        "title": " ".join(text.split())[:TITLE_CHARS],
+        "conversation_model": plan.model.id,
+        "message": turn.message if plan.text is not None else None,
+        "parent": plan.parent,
+        "parts": Jsonb([{"type": "text", "text": text}]),
+        "writes_answer": plan.answer is None,
+    }
+
+
+def _put(pk: uuid.UUID, model: str, enqueued_at_ms: int) -> None:
+    try:
+        Queue(valkey.shared(), model).put(pk, enqueued_at_ms)
+    except (RedisError, OSError) as error:
+        logger.warning("put_left_to_sweep", error=type(error).__name__)
