@@ -22,26 +22,16 @@ from hypothesis.stateful import (
 )
 
 from inference import keys
-from inference.answer import Answer, Claim, Piece, Work
+from inference.answer import Answer, Claim, Work
 from inference.closing import Closer
 from inference.core import recovery
-from inference.core.events import (
-    BEFORE_ALL,
-    ROW_DONE_N,
-    ROW_SNAPSHOT_N,
-    Done,
-    EntryId,
-    Event,
-    Snapshot,
-    decode,
-    text_parts,
-)
+from inference.core.events import BEFORE_ALL, Done, EntryId, Event, decode
 from inference.core.reader import Action, Reader
-from inference.core.values import ChatMessage, Chunk, Request
+from inference.core.values import Chunk
 from inference.seams import Outcome
 from inference.streams import Answered, Entry, Log
+from tests.inference.log_model import REQUEST, Owner, Row, Watcher, has_answer, opened, to_open, unsent
 
-REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
 BOTH = st.booleans()
 ANY = st.integers(0, 5)
 # An answer ends after this many steps at the earliest: there must be something to go wrong.
@@ -50,68 +40,9 @@ BETWEEN_CLAIMS = 5
 MOST_FLUSHES = 2
 
 
-def some(fits: Callable[["Owner"], bool]) -> Any:
+def some(fits: Callable[[Owner], bool]) -> Any:
     """A precondition: there is an owner like that."""
     return precondition(lambda machine: any(map(fits, machine.owners)))
-
-
-def has_answer(owner: "Owner") -> bool:
-    return owner.answer is not None
-
-
-def to_open(owner: "Owner") -> bool:
-    return owner.answer is not None and not owner.answer.opened and owner.answer.work.end is None
-
-
-def opened(owner: "Owner") -> bool:
-    return owner.answer is not None and owner.answer.opened
-
-
-def unsent(owner: "Owner") -> bool:
-    return owner.answer is not None and owner.answer.opened and not owner.answer.settled
-
-
-class Row:
-    """The generation's row and its checkpoints, as Postgres keeps them."""
-
-    def __init__(self) -> None:
-        self.attempt, self.owner, self.outcome = 0, None, None
-        self.attempt: int
-        self.owner: UUID | None
-        self.outcome: Outcome | None
-        self.chunks: dict[tuple[int, int], Piece] = {}
-
-    def saved(self) -> recovery.Recovered:
-        rows = sorted(self.chunks.values(), key=lambda piece: (piece.attempt, piece.n_to, piece.n_from))
-        return recovery.from_checkpoints([(piece.attempt, piece.n_to, piece.body) for piece in rows])
-
-    def after(self, last: EntryId) -> list[tuple[EntryId, Event]]:
-        """As chat/live/tail.py answers."""
-        if self.outcome is None:
-            saved = self.saved()
-            return [(saved.last, Snapshot(text_parts(saved.progress.text)))] if saved.last > last else []
-        text, attempt = self.outcome.text or "", max(self.attempt, last.attempt)
-        done = Done(self.outcome.state, len(text))
-        return [
-            (EntryId(attempt, ROW_SNAPSHOT_N), Snapshot(text_parts(text))),
-            (EntryId(attempt, ROW_DONE_N), done),
-        ]
-
-
-class Owner:
-    """A dispatcher; it may believe that the answer is its own long after it is not."""
-
-    def __init__(self) -> None:
-        self.pk = uuid4()
-        self.answer: Answer | None = None
-
-
-class Watcher:
-    """A reader, and what was published to it but has not arrived."""
-
-    def __init__(self) -> None:
-        self.reader = Reader()
-        self.coming: list[tuple[EntryId, Event]] = []
 
 
 class LogMachine(RuleBasedStateMachine):
@@ -387,7 +318,9 @@ class LogMachine(RuleBasedStateMachine):
         self.channel.ping("now")
         for message in iter(lambda: self.channel.get_message(timeout=5), None):
             if message["type"] == "pong":
-                self.shown = self._fold() if self._hash() else self.shown
+                if head := self._hash():
+                    self.shown = self._fold()
+                    assert self.published == (int(head["a"]), int(head["n"]))
                 return
             if message["type"] == "smessage":
                 raw, _, v = message["data"].partition(b" ")

@@ -1,0 +1,71 @@
+"""What stands around the log in its tests: the row as Postgres keeps it, owners, and readers behind a bad network."""
+
+from uuid import UUID, uuid4
+
+from inference.answer import Answer, Piece
+from inference.core import recovery
+from inference.core.events import ROW_DONE_N, ROW_SNAPSHOT_N, Done, EntryId, Event, Snapshot, text_parts
+from inference.core.reader import Reader
+from inference.core.values import ChatMessage, Request
+from inference.seams import Outcome
+
+REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
+
+
+def has_answer(owner: "Owner") -> bool:
+    return owner.answer is not None
+
+
+def to_open(owner: "Owner") -> bool:
+    return owner.answer is not None and not owner.answer.opened and owner.answer.work.end is None
+
+
+def opened(owner: "Owner") -> bool:
+    return owner.answer is not None and owner.answer.opened
+
+
+def unsent(owner: "Owner") -> bool:
+    return owner.answer is not None and owner.answer.opened and not owner.answer.settled
+
+
+class Row:
+    """The generation's row and its checkpoints, as Postgres keeps them."""
+
+    def __init__(self) -> None:
+        self.attempt, self.owner, self.outcome = 0, None, None
+        self.attempt: int
+        self.owner: UUID | None
+        self.outcome: Outcome | None
+        self.chunks: dict[tuple[int, int], Piece] = {}
+
+    def saved(self) -> recovery.Recovered:
+        rows = sorted(self.chunks.values(), key=lambda piece: (piece.attempt, piece.n_to, piece.n_from))
+        return recovery.from_checkpoints([(piece.attempt, piece.n_to, piece.body) for piece in rows])
+
+    def after(self, last: EntryId) -> list[tuple[EntryId, Event]]:
+        """As chat/live/tail.py answers."""
+        if self.outcome is None:
+            saved = self.saved()
+            return [(saved.last, Snapshot(text_parts(saved.progress.text)))] if saved.last > last else []
+        text, attempt = self.outcome.text or "", max(self.attempt, last.attempt)
+        done = Done(self.outcome.state, len(text))
+        return [
+            (EntryId(attempt, ROW_SNAPSHOT_N), Snapshot(text_parts(text))),
+            (EntryId(attempt, ROW_DONE_N), done),
+        ]
+
+
+class Owner:
+    """A dispatcher; it may believe that the answer is its own long after it is not."""
+
+    def __init__(self) -> None:
+        self.pk = uuid4()
+        self.answer: Answer | None = None
+
+
+class Watcher:
+    """A reader, and what was published to it but has not arrived."""
+
+    def __init__(self) -> None:
+        self.reader = Reader()
+        self.coming: list[tuple[EntryId, Event]] = []
