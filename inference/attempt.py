@@ -109,7 +109,7 @@ class Attempt:
             work = await self._load()
         except Unavailable as error:
             return await self._hand_back_unloaded(error)
-        except (Refused, ContextTooLong) as error:
+        except Refused as error:
             return await self._finish(Outcome("failed", None, error_code=_code(error)))
         self.answer = answer = Answer(self._claim, parts.owner, work)
         answer.halted = self._halted
@@ -199,7 +199,7 @@ class Attempt:
         if answer.add(chunk):
             if is_first:
                 metrics.FIRST_TOKEN.labels(answer.claim.model).observe(time.monotonic() - self._started)
-            self._parts.ticker.poke(answer)
+            self._parts.ticker.poke(answer, urgent=is_first)
 
     async def _end(self, answer: Answer, error: InferenceError | None) -> None:
         if self._halted is Halt.FENCED:

@@ -99,19 +99,19 @@ async def test_the_web_process_is_killed_and_the_reader_resumes_at_another(rig: 
     await check_whole(elsewhere, resumed, turn, LONG, 300)
 
 
-async def testvalkey_comes_back_empty_and_readers_get_a_snapshot(rig: Rig, join, valkey):
+async def testvalkey_comes_back_empty_and_readers_get_a_snapshot(rig: Rig, join, valkey_client):
     client = await join()
     socket, turn = await begun(client, LONG)
-    valkey.flushdb()
+    valkey_client.flushdb()
     await check_whole(client, socket, turn, LONG, 300)
     assert Action.REPLACE in socket.actions
 
 
-async def testvalkeys_connections_are_cut(rig: Rig, join, valkey):
+async def testvalkeys_connections_are_cut(rig: Rig, join, valkey_client):
     client = await join()
     socket, turn = await begun(client, LONG)
     for kind in ("normal", "pubsub"):
-        valkey.client_kill_filter(_type=kind, skipme=True)
+        valkey_client.client_kill_filter(_type=kind, skipme=True)
     await check_whole(client, socket, turn, LONG, 300)
 
 
