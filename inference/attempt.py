@@ -156,6 +156,8 @@ class Attempt:
         if tokens >= work.request.max_tokens:
             return Outcome("complete", text, tokens, "length", usage=usage)
         same = self._replica.version == self._claim.model_version
+        if not same and self.answer is not None:
+            self.answer.forget_ids()
         self._how = resuming.choose(self._replica.continues, work.request, work.progress, same_version=same)
         if self._how is How.NEVER:
             return Outcome("failed", text, tokens, error_code="interrupted", usage=usage)
