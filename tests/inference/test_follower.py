@@ -252,13 +252,6 @@ async def test_what_comes_during_a_read_is_not_forgotten(
     await reading.has("x" * burst)
 
 
-async def cut_subscriber(valkey: "redis.asyncio.Redis") -> None:
-    """End the one connection that subscribes on this worker's database; the others' are left alone."""
-    database = str(valkey.get_connection_kwargs()["db"])
-    (ours,) = [c for c in await valkey.client_list(_type="pubsub") if c["db"] == database]
-    await valkey.client_kill_filter(_id=ours["id"])
-
-
 async def test_a_lost_subscriber_connection_loses_and_repeats_nothing(
     store: "redis.asyncio.Redis", writer: Writer, follow: Follow
 ) -> None:
