@@ -63,7 +63,7 @@ class Answer:
         self._expected = said(text, tokens)
         self.asked_at = time.monotonic()
         self.generation: str | None = None
-        self.views = [View(f"{kind} {text[:12]}", self._expected, front.counts) for kind in kinds]
+        self.views = [View(f"{kind} {text[:8]}", self._expected, front.counts) for kind in kinds]
         self.ended = False
 
     def moved_since(self, moment: float) -> bool:
@@ -76,6 +76,8 @@ class Answer:
         body = {"client_id": str(uuid.uuid4()), "conversation": None, "parent": None, "text": self._text}
         turn = await self._front.ask(self._token, "POST", "turns", json=body)
         self.generation = turn["generation"]
+        for view in self.views:
+            view.name += f" {self.generation}"
         counts.answers += 1
         await asyncio.gather(*map(self._watch, self.views))
         await self._judge(turn)
@@ -95,10 +97,10 @@ class Answer:
         text = "".join(part["text"] for part in message["parts"])
         if row["state"] != "complete":
             counts.unfinished += 1
-            counts.note(f"{self._text}: {row['state']} {row['error_code']} after {len(text)} characters")
+            counts.note(f"{self.generation}: {row['state']} {row['error_code']} after {len(text)} characters")
         elif text != self._expected:
             counts.lost_chars += max(0, len(self._expected) - len(text))
-            counts.compare(text, self._expected, f"message {self._text[:12]}")
+            counts.compare(text, self._expected, f"message of {self.generation}")
         for view in self.views:
             self._compare_end(view, row["state"], text)
 

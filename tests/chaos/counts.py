@@ -1,8 +1,9 @@
 """What a storm is judged by: characters lost and repeated, answers unfinished, leases left, text rewound.
 
-Pure: what is compared was seen elsewhere.
+No I/O: what is compared was seen elsewhere.
 """
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +35,7 @@ class Counts:
     def note(self, words: str) -> None:
         """Keep the first of what went wrong."""
         if len(self.notes) < 40:
-            self.notes.append(words)
+            self.notes.append(f"{time.strftime('%H:%M:%S')} {words}")
 
     def compare(self, seen: str, expected: str, where: str) -> None:
         """Count what a text that should be the beginning of another lost or repeats."""

@@ -84,7 +84,9 @@ class Storm:
         recovered = await self._recovered(stage, session, struck)
         spent = time.monotonic() - healed
         self.counts.recovery_s.append(spent)
-        say(f"{number + 1:3} {' + '.join(map(str, drawn))} recovered in {spent:.1f} s")
+        say(
+            f"{number + 1:3} {time.strftime('%H:%M:%S')} {' + '.join(map(str, drawn))} recovered in {spent:.1f} s"
+        )
         if not recovered:
             self.counts.broken += 1
             self.counts.note(f"no recovery from {drawn}: {self._stuck(struck, healed)}")
