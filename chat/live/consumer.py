@@ -31,6 +31,7 @@ logger = structlog.get_logger(__name__)
 PING_S = 25
 SILENCE_S = 60
 RECHECK_S = 30
+DOUBT_S = 3
 SOCKETS_A_PERSON = 50
 
 SIGNED_OUT, ORIGIN, PING_LOST, TOO_MANY, TOO_LARGE = 4401, 4403, 4408, 4409, 1009
@@ -42,6 +43,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     """One socket's life: door, hello, messages, watch, close."""
 
     person: door.Person | None = None
+    doubted_until = 0.0
 
     async def connect(self) -> None:
         """Accept first, so that a refusal has its code."""
@@ -100,7 +102,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self._answer("changed", conversation=event["conversation"])
 
     async def sessions_ended(self, event: dict[str, Any]) -> None:
-        """A notice from notices.py: a session of this person ended, perhaps this one."""
+        """A notice from notices.py: a session of this person ended, perhaps this one.
+
+        Django says so just before it deletes the session, so the next looks follow at once.
+        """
+        self.doubted_until = time.monotonic() + DOUBT_S
         await self._leave_if_signed_out()
 
     async def _take(self, message: events.ClientMessage) -> None:
@@ -174,7 +180,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             now = time.monotonic()
             if now - self.heard_at > SILENCE_S:
                 return await self.close(PING_LOST)
-            if now - checked_at > RECHECK_S:
+            if now - checked_at > RECHECK_S or now < self.doubted_until:
                 checked_at = now
                 await self._leave_if_signed_out()
 
