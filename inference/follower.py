@@ -78,7 +78,9 @@ class Follower:
         try:
             await self._hub.listen(self)
             while not self._ended:
-                for event in await self._next():
+                events = await self._next()
+                _heed_cancellation()
+                for event in events:
                     self.last = event.id
                     self._ended = event.is_done
                     yield event
@@ -150,6 +152,13 @@ class Follower:
         self._live.clear()
         self._live_bytes = 0
         self._reads = True
+
+
+def _heed_cancellation() -> None:
+    """Go if we were told to: in Python 3.11 asyncio.wait_for, which the client sends by, may forget it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _begins(last: EntryId, entry: EntryId) -> bool:

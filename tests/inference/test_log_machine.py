@@ -76,8 +76,10 @@ class LogMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Whatever happened, the row ends, its log is closed, and every reader has the same text."""
-        self.drain_and_close()
-        self.channel.close()
+        try:
+            self.drain_and_close()
+        finally:
+            self.channel.close()
 
     def _one(self, which: int, fits: Callable[[Owner], bool]) -> tuple[Owner, Answer]:
         found = [owner for owner in self.owners if fits(owner)]
