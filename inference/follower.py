@@ -98,6 +98,7 @@ class Follower:
         entry = self._live.popleft()
         self._live_bytes -= len(entry.v)
         if entry.id <= self.last:
+            self._reads = self._reads or entry.v.startswith(DONE)
             return ()
         if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT) or _begins(self.last, entry.id):
             return (Event(entry.id, entry.v),)
@@ -119,12 +120,12 @@ class Follower:
         if not state.exists or not _follows(self.last, state.entries):
             return await self._read_row(log_exists=state.exists)
         assert state.last is not None  # noqa: S101 a log that exists has a head
-        if state.done and self.last > state.last:
-            return await self._read_row()  # what was shown came from a log that both stores forgot
+        if state.done and not state.entries:
+            # What was shown is not below its end: it had the end, or had more from the row than the log ever got.
+            return await self._read_row(log_exists=True)
         # More than one read holds, or the head moved on in between: read again before going live.
         reached = state.entries[-1].id if state.entries else self.last
         self._reads = self._reads or reached < state.last
-        self._ended = state.done and reached >= state.last and not state.entries
         return merged(state.entries)
 
     async def _read_row(self, *, log_exists: bool = False) -> list[Event]:
