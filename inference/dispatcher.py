@@ -56,6 +56,8 @@ class Dispatcher:
         self._valkey, self._subscriber = valkey, subscriber
         self._registry = registry
         self._lease_s = lease_s
+        # A lease is missed by three heartbeats, never by one that is a moment late.
+        self._beat_s = min(BEAT_S, lease_s / 3)
         self._log = Log(valkey)
         self._ticker = Ticker(self._log, self._trouble)
         self._closer = Closer(rows, sink, self._log, valkey)
@@ -78,7 +80,7 @@ class Dispatcher:
         loops = [
             self._ticker.run(),
             self._registry.watch(),
-            self._every(BEAT_S, self._beat, jitter=False),
+            self._every(self._beat_s, self._beat, jitter=False),
             self._every(BEAT_S, self._checkpoint, jitter=False),
             self._every(BEAT_S, self._sweep, jitter=True),
             self._listen(),

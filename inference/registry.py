@@ -4,11 +4,14 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from inference.core.values import ReplicaView
 
 PROBE_DOWN_S = 0.5
 PROBE_READY_S = 5.0
+# One that failed and says that it is well again is taken last for so long: it may be well in words only.
+DOUBT_S = 5.0
 
 
 class Registry:
@@ -21,7 +24,9 @@ class Registry:
         self._healthy = healthy
         self._ready: set[str] = set()
         self._not_before: dict[str, float] = {}
+        self._failed_at: dict[str, float] = {}
         self._running: Counter[str] = Counter()
+        self._probes = {pk: asyncio.Event() for pk in self._replicas}
         self.changed = asyncio.Event()
 
     @property
@@ -30,13 +35,16 @@ class Registry:
         return {replica.model for replica in self._replicas.values()}
 
     def candidates(self, model: str) -> list[ReplicaView]:
-        """Ready replicas of a model below their limit by our own count, least loaded first."""
+        """Ready replicas of a model below their limit by our own count, the undoubted first, then the least loaded."""
         free = [
             replica
             for pk, replica in self._replicas.items()
             if replica.model == model and pk in self._ready and self._running[pk] < replica.max_running
         ]
-        return sorted(free, key=lambda replica: self._running[replica.pk] / replica.max_running)
+        return sorted(
+            free,
+            key=lambda replica: (self._doubted(replica), self._running[replica.pk] / replica.max_running),
+        )
 
     def took(self, replica: ReplicaView) -> None:
         """An answer of ours runs there."""
@@ -47,9 +55,15 @@ class Registry:
         self._running[replica.pk] -= 1
 
     def failed(self, replica: ReplicaView, retry_after_s: float = 0.0) -> None:
-        """It could not be reached: out of rotation until a probe succeeds, and not before its own word."""
+        """It broke off or could not be reached: out until a probe succeeds, at once or after its own word."""
+        now = time.monotonic()
         self._ready.discard(replica.pk)
-        self._not_before[replica.pk] = time.monotonic() + retry_after_s
+        self._failed_at[replica.pk] = now
+        self._not_before[replica.pk] = now + retry_after_s
+        self._probes[replica.pk].set()
+
+    def _doubted(self, replica: ReplicaView) -> bool:
+        return time.monotonic() - self._failed_at.get(replica.pk, float("-inf")) < DOUBT_S
 
     async def watch(self) -> None:
         """Probe until cancelled: the ones that are down often, the ready ones now and then."""
@@ -59,7 +73,11 @@ class Registry:
         while True:
             if time.monotonic() >= self._not_before.get(replica.pk, 0.0):
                 await self._probe(replica)
-            await asyncio.sleep(PROBE_READY_S if replica.pk in self._ready else PROBE_DOWN_S)
+            pause_s = PROBE_READY_S if replica.pk in self._ready else PROBE_DOWN_S
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._probes[replica.pk].wait()
+            self._probes[replica.pk].clear()
 
     async def _probe(self, replica: ReplicaView) -> None:
         was_ready = replica.pk in self._ready
