@@ -44,7 +44,6 @@ from tests.inference.log_model import (
     work_from,
 )
 
-BOTH = st.booleans()
 ANY = st.integers(0, 5)
 # An answer ends after this many steps at the earliest: there must be something to go wrong.
 LEAST_STEPS = 15
@@ -145,8 +144,6 @@ class LogMachine(RuleBasedStateMachine):
         else:
             answer.unsave(piece)
 
-    # --- owners and the log ---
-
     @some(has_answer)
     @rule(which=ANY, n=st.integers(1, 3))
     def stream(self, which: int, n: int) -> None:
@@ -234,7 +231,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.steps > LEAST_STEPS and self.row.outcome is None)
     @precondition(lambda self: any(map(self._rightful, self.owners)))
-    @rule(state=st.sampled_from(["complete", "stopped", "blocked"]), closes=BOTH)
+    @rule(state=st.sampled_from(["complete", "stopped", "blocked"]), closes=st.booleans())
     def finish(self, state: str, closes: bool) -> None:
         """Only whose row it is ends it; closing may be left to the sweep, and the log may lag behind."""
         owner, answer = self._one(0, self._rightful)
@@ -308,8 +305,6 @@ class LogMachine(RuleBasedStateMachine):
         blocked = self.row.outcome is not None and self.row.outcome.state == "blocked"
         assert self.rewound or blocked or watcher.reader.text.startswith(shown)
         return action
-
-    # --- what holds ---
 
     def _listen(self) -> None:
         """What was published since; log and publications never disagree."""
