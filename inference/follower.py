@@ -49,7 +49,7 @@ class Follower:
         self, hub: Hub, pk: UUID, after: EntryId | None, fallback: Fallback, *, just_queued: bool = False
     ) -> None:
         self.pk = pk
-        self.last = after or BEFORE_ALL
+        self.last = self._after = after or BEFORE_ALL
         self.heard_at = time.monotonic()
         self._hub, self._fallback = hub, fallback
         self._live: deque[Entry] = deque()
@@ -121,8 +121,9 @@ class Follower:
             return await self._read_row(log_exists=state.exists)
         assert state.last is not None  # noqa: S101 a log that exists has a head
         if state.done and not state.entries:
-            # What was shown is not below its end: it had the end, or had more from the row than the log ever got.
-            return await self._read_row(log_exists=True)
+            self._ended = self.last == state.last == self._after
+            # Not told so by the reader: it was shown more from the row than the log ever got.
+            return [] if self._ended else await self._read_row(log_exists=True)
         # More than one read holds, or the head moved on in between: read again before going live.
         reached = state.entries[-1].id if state.entries else self.last
         self._reads = self._reads or reached < state.last
