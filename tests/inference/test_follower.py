@@ -298,6 +298,26 @@ async def test_a_reader_ahead_of_a_log_that_ended_takes_the_row(
     assert reading.reader.text == "ab"
 
 
+async def test_a_done_below_what_the_checkpoints_showed_still_ends_it(
+    writer: Writer, follow: Follow, rows: Rows
+) -> None:
+    """While Valkey was away more was saved and shown than the log ever got before the answer ended."""
+    await writer.open()
+    reading = await follow()
+    await writer.say("a")
+    await reading.has("a")
+    await writer.flush()
+    rows.save(EntryId(2, 4), "abcd")
+    reading.source.must_read()
+    await reading.has("abcd")
+    writer.text = "abcd"
+    await writer.open(Snapshot(text_parts("abcd")))
+    rows.end(2, "abcd")
+    await writer.finish()
+    await reading.ends()
+    assert (reading.reader.text, reading.reader.done is not None) == ("abcd", True)
+
+
 async def test_the_last_to_leave_ends_the_subscription(
     store: "redis.asyncio.Redis", center: Hub, writer: Writer, follow: Follow
 ) -> None:
