@@ -14,6 +14,7 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("chat.rest.urls")),
+    path("api/v1/", include("chat.live.urls")),
 ]
 
 handler400 = "chat.errors.bad_request"

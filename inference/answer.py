@@ -159,6 +159,10 @@ class Answer:
                     self._pending_ids.extend(chunk.ids)
         self._held.clear()
 
+    def forget_ids(self) -> None:
+        """The engine's ids are not those of the row's model version: none of them may be continued from."""
+        self.ids = self._pending_ids = None
+
     def drop_held(self) -> None:
         """Forget what nobody saw: the engine makes it again."""
         self._held.clear()

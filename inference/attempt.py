@@ -109,7 +109,7 @@ class Attempt:
             work = await self._load()
         except (Unavailable, StreamCut) as error:
             return await self._hand_back_unloaded(error)
-        except (Refused, ContextTooLong) as error:
+        except Refused as error:
             return await self._finish(Outcome("failed", None, error_code=_code(error)))
         self.answer = answer = Answer(self._claim, parts.owner, work)
         answer.halted = self._halted
@@ -156,6 +156,8 @@ class Attempt:
         if tokens >= work.request.max_tokens:
             return Outcome("complete", text, tokens, "length", usage=usage)
         same = self._replica.version == self._claim.model_version
+        if not same and self.answer is not None:
+            self.answer.forget_ids()
         self._how = resuming.choose(self._replica.continues, work.request, work.progress, same_version=same)
         if self._how is How.NEVER:
             return Outcome("failed", text, tokens, error_code="interrupted", usage=usage)
@@ -199,7 +201,7 @@ class Attempt:
         if answer.add(chunk):
             if is_first:
                 metrics.FIRST_TOKEN.labels(answer.claim.model).observe(time.monotonic() - self._started)
-            self._parts.ticker.poke(answer)
+            self._parts.ticker.poke(answer, urgent=is_first)
 
     async def _end(self, answer: Answer, error: InferenceError | None) -> None:
         if self._halted is Halt.FENCED:

@@ -89,10 +89,13 @@ class Closer:
             logger.warning("put_left_to_sweep", error=type(error).__name__)
 
     async def _hand_back(self, pk: UUID, attempt: int, owner: UUID, failures: int) -> None:
-        try:
-            waiting = await self._rows.hand_back(pk, attempt, owner, failures=failures)
-        except RowsDown:
-            logger.warning("hand_back_failed")
-            return
+        # While we live our lease hides the row from every sweep: given up half it would be stuck.
+        while True:
+            try:
+                waiting = await self._rows.hand_back(pk, attempt, owner, failures=failures)
+                break
+            except RowsDown:
+                logger.warning("hand_back_waits_for_postgres")
+                await asyncio.sleep(RETRY_S)
         if waiting is not None:
             await self.put([waiting])

@@ -14,7 +14,7 @@ import structlog
 from redis.asyncio import Redis
 
 from inference import keys, metrics
-from inference.answer import Answer, Claim, Halt
+from inference.answer import Answer, Claim, Halt, Piece
 from inference.attempt import Attempt, Parts
 from inference.closing import Closer
 from inference.core.values import ReplicaView
@@ -29,6 +29,7 @@ from inference.ticker import Ticker
 logger = structlog.get_logger(__name__)
 
 BEAT_S = 1.0
+RETRY_S = 0.25
 POLL_S = 1.0
 DRAIN_S = 5.0
 
@@ -173,12 +174,17 @@ class Dispatcher:
             await self._release(pk, replica)
 
     async def _claim(self, pk: UUID) -> Claim | None:
-        try:
-            claim = await self._rows.claim(pk, self.owner)
-        except RowsDown:
-            return None
-        self._lease.confirm()
-        return claim
+        # It may be ours though the reply was lost, and then our lease hides it from every sweep: ask again.
+        while not self._draining.is_set():
+            try:
+                claim = await self._rows.claim(pk, self.owner)
+            except RowsDown:
+                logger.warning("claim_waits_for_postgres")
+                await asyncio.sleep(RETRY_S)
+                continue
+            self._lease.confirm()
+            return claim
+        return None
 
     async def _release(self, pk: UUID, replica: ReplicaView | None) -> None:
         self._places.pop(pk, None)
@@ -234,15 +240,28 @@ class Dispatcher:
         if not pieces:
             return
         try:
-            stored = await self._sink.checkpoint(self.owner, [piece for _, piece in pieces])
+            stored: set[UUID] | None = await self._sink.checkpoint(self.owner, [piece for _, piece in pieces])
         except RowsDown:
             metrics.CHECKPOINT_FAILED.inc()
             logger.warning("checkpoint_failed", answers=len(pieces))
-            stored = set()
+            stored = None
         for answer, piece in pieces:
-            if piece.pk not in stored:
+            if stored is None or piece.pk not in stored:
                 answer.unsave(piece)
+                self._lost(answer, piece, known=stored is not None)
             self._ticker.poke(answer)
+
+    def _lost(self, answer: Answer, piece: Piece, *, known: bool) -> None:
+        """Postgres took no checkpoint: another has the answer, unless a new attempt of our own is under way."""
+        attempt = self._attempts.get(answer.pk)
+        if (
+            known
+            and answer.opened
+            and answer.attempt == piece.attempt
+            and attempt
+            and attempt.answer is answer
+        ):
+            attempt.halt(Halt.FENCED)
 
     async def _sweep(self) -> None:
         if not self._may_judge():

@@ -1,6 +1,6 @@
 """The dispatcher-wide tick: what all running answers released goes to their logs in one round trip.
 
-The first release of an idle ticker goes at once, then one round every 20 ms, up to 100 when the loop is late
+An answer's first text goes at once, all else in one round every 20 ms, up to 100 when the loop is late
 (figures: docs/performance.md). Nothing per token happens outside these rounds.
 """
 
@@ -28,12 +28,15 @@ class Ticker:
         self._trouble = trouble
         self._dirty: set[Answer] = set()
         self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
         self._moved = asyncio.Condition()
 
-    def poke(self, answer: Answer) -> None:
-        """The answer has something for its log."""
+    def poke(self, answer: Answer, *, urgent: bool = False) -> None:
+        """The answer has something for its log; urgent cuts the wait for the next round short."""
         self._dirty.add(answer)
         self._wake.set()
+        if urgent:
+            self._urgent.set()
 
     def forget(self, answer: Answer) -> None:
         """Nothing of this answer is to be sent any more."""
@@ -54,13 +57,21 @@ class Ticker:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._urgent.clear()
             started = time.monotonic()
             reached = await self._round()
             if reached is None:
                 continue
             spent = time.monotonic() - started
             wait_s = min(max(TICK_S, 2 * spent), LATE_TICK_S) - spent if reached else RETRY_S
-            await asyncio.sleep(max(0.0, wait_s))
+            await self._pause(wait_s)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._urgent.wait()
+        except TimeoutError:
+            pass
 
     async def _round(self) -> bool | None:
         """Whether the log was reached; None where there was nothing to send, which must not cost a tick."""

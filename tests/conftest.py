@@ -65,7 +65,7 @@ def _closed_pools() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def valkey() -> Iterator["redis.Redis"]:
+def valkey_client() -> Iterator["redis.Redis"]:
     with redis.Redis.from_url(settings.VALKEY_URL) as client:
         yield client
 
@@ -74,7 +74,7 @@ def valkey() -> Iterator["redis.Redis"]:
 def _empty_valkey(request: pytest.FixtureRequest) -> None:
     """Every test begins with nothing queued; the pure ones don't care."""
     if request.path.parent.name not in {"pure", "architecture"}:
-        request.getfixturevalue("valkey").flushdb()
+        request.getfixturevalue("valkey_client").flushdb()
 
 
 @pytest.fixture

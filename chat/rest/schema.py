@@ -71,3 +71,35 @@ class CookieScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
         """The session cookie; writes need X-CSRFToken too."""
         return {"type": "apiKey", "in": "cookie", "name": "sessionid"}
+
+
+EVENTS_PATH = "/api/v1/generations/{pk}/events"
+
+
+def with_events(result: dict[str, Any], **rest: Any) -> dict[str, Any]:
+    """Adds the stream of an answer's events, which is no DRF view: a postprocessing hook of drf-spectacular."""
+    pk = {"in": "path", "name": "pk", "required": True, "schema": {"type": "string", "format": "uuid"}}
+    last = {
+        "in": "header",
+        "name": "Last-Event-ID",
+        "schema": {"type": "string"},
+        "description": "Go on after this id, `attempt-n`.",
+    }
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refused = {
+        str(code): {"content": problem, "description": words} for code, words in EVENTS_REFUSED.items()
+    }
+    events = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "docs/api.md"}
+    result["paths"][EVENTS_PATH] = {
+        "get": {
+            "operationId": "followGeneration",
+            "description": "The events of the answer as they come, from the first or after Last-Event-ID.",
+            "parameters": [pk, last],
+            "security": [{"bearer": []}, {"cookie": []}],
+            "responses": {"200": events, **refused},
+        }
+    }
+    return result
+
+
+EVENTS_REFUSED = {400: REFUSED[400], 401: "Signed out.", 404: REFUSED[404]}

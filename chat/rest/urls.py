@@ -1,9 +1,8 @@
-"""The addresses of docs/api.md under /api/v1/."""
+"""The addresses of docs/api.md under /api/v1/, but for the events of an answer: chat/live/urls.py."""
 
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from chat.live import sse
 from chat.rest import turn_views, views
 
 urlpatterns = [
@@ -17,7 +16,6 @@ urlpatterns = [
     path("messages/<uuid:pk>/continue", turn_views.ContinueMessage.as_view()),
     path("turns", turn_views.Turns.as_view()),
     path("generations/<uuid:pk>", turn_views.GenerationView.as_view()),
-    path("generations/<uuid:pk>/events", sse.events),
     path("generations/<uuid:pk>/stop", turn_views.StopGeneration.as_view()),
     path("schema", SpectacularAPIView.as_view(), name="schema"),
     # The split view with a page of our own: no inline script and no inline style, so the CSP holds for it.

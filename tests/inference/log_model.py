@@ -7,7 +7,8 @@ from inference.core import recovery
 from inference.core.events import ROW_DONE_N, ROW_SNAPSHOT_N, Done, EntryId, Event, Snapshot, text_parts
 from inference.core.reader import Reader
 from inference.core.values import ChatMessage, Request
-from inference.seams import Outcome
+from inference.seams import Outcome, Waiting
+from inference.streams import Answered, Batch
 
 REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
 
@@ -69,3 +70,36 @@ class Watcher:
     def __init__(self) -> None:
         self.reader = Reader()
         self.coming: list[tuple[EntryId, Event]] = []
+
+
+def expected_open(answer: Answer, before: dict[str, str]) -> Answered:
+    """The word of open.lua, by section 3 of the protocol."""
+    a, o, n = int(before.get("a", 0)), before.get("o"), int(before.get("n", 0))
+    if a > answer.attempt or (a == answer.attempt and o != str(answer.owner)):
+        return Answered("fenced", a)
+    if "done" in before:
+        return Answered("done", a)
+    if a == answer.attempt:
+        return Answered("dup", n)
+    stands = answer.stands_on is None or (bool(before) and answer.stands_on == (a, n))
+    return Answered("ok", 0) if stands else Answered("gone", a)
+
+
+def expected_append(batch: Batch, before: dict[str, str]) -> Answered:
+    """The word of append.lua."""
+    a, n = int(before.get("a", 0)), int(before.get("n", 0))
+    if a < batch.attempt:
+        return Answered("gone", 0)
+    if a > batch.attempt or before["o"] != str(batch.owner) or "done" in before:
+        return Answered("fenced", a)
+    if n >= batch.n_to:
+        return Answered("dup", n)
+    return Answered("ok", batch.n_to) if n == batch.n_from - 1 else Answered("behind", n)
+
+
+class Sink:
+    """What closes an answer outside the log; nothing here."""
+
+    async def close(self, pk: UUID, outcome: Outcome) -> list[Waiting]:
+        """Nobody waits."""
+        return []

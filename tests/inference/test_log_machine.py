@@ -29,8 +29,20 @@ from inference.core.events import BEFORE_ALL, Done, EntryId, Event, decode
 from inference.core.reader import Action, Reader
 from inference.core.values import Chunk
 from inference.seams import Outcome
-from inference.streams import Answered, Entry, Log
-from tests.inference.log_model import REQUEST, Owner, Row, Watcher, has_answer, opened, to_open, unsent
+from inference.streams import Entry, Log
+from tests.inference.log_model import (
+    REQUEST,
+    Owner,
+    Row,
+    Sink,
+    Watcher,
+    expected_append,
+    expected_open,
+    has_answer,
+    opened,
+    to_open,
+    unsent,
+)
 
 BOTH = st.booleans()
 ANY = st.integers(0, 5)
@@ -158,7 +170,7 @@ class LogMachine(RuleBasedStateMachine):
         answered = self.run(
             self.log.open(self.pk, answer.attempt, owner.pk, v, x, request, 60, answer.stands_on)
         )
-        assert answered == self._expected_open(answer, before)
+        assert answered == expected_open(answer, before)
         if answered.word == "ok" and not answer.text.startswith(shown) and not self.rewound:
             # Text that was shown is taken back: only after a double fault, or if an old owner wrote on meanwhile.
             assert self.moved or self.lost_at_load
@@ -174,17 +186,6 @@ class LogMachine(RuleBasedStateMachine):
             owner.answer = None
         else:
             self._reclaim(owner, answered.number)
-
-    def _expected_open(self, answer: Answer, before: dict[str, str]) -> Answered:
-        a, o, n = int(before.get("a", 0)), before.get("o"), int(before.get("n", 0))
-        if a > answer.attempt or (a == answer.attempt and o != str(answer.owner)):
-            return Answered("fenced", a)
-        if "done" in before:
-            return Answered("done", a)
-        if a == answer.attempt:
-            return Answered("dup", n)
-        stands = answer.stands_on is None or (bool(before) and answer.stands_on == (a, n))
-        return Answered("ok", 0) if stands else Answered("gone", a)
 
     @some(unsent)
     @rule(which=ANY, fate=st.sampled_from(["answered", "answered", "reply lost", "lost"]))
@@ -207,7 +208,7 @@ class LogMachine(RuleBasedStateMachine):
             return answer.answered(None)
         before = self._hash()
         (answered,) = self.run(self.log.append([batch]))
-        assert answered == self._expected_append(batch, before)
+        assert answered == expected_append(batch, before)
         if answered.word == "ok" and self.row.owner != owner.pk:
             self.moved = True
         self._listen()
@@ -219,16 +220,6 @@ class LogMachine(RuleBasedStateMachine):
             self._reclaim(owner, answered.number)
         elif answered.word == "fenced":
             owner.answer = None
-
-    def _expected_append(self, batch: Any, before: dict[str, str]) -> Answered:
-        a, n = int(before.get("a", 0)), int(before.get("n", 0))
-        if a < batch.attempt:
-            return Answered("gone", 0)
-        if a > batch.attempt or before["o"] != str(batch.owner) or "done" in before:
-            return Answered("fenced", a)
-        if n >= batch.n_to:
-            return Answered("dup", n)
-        return Answered("ok", batch.n_to) if n == batch.n_from - 1 else Answered("behind", n)
 
     def _rightful(self, owner: Owner) -> bool:
         answer = owner.answer
@@ -262,7 +253,7 @@ class LogMachine(RuleBasedStateMachine):
         outcome = self.row.outcome
         assert outcome is not None
         there = bool(self._hash())
-        closer = Closer(None, _Sink(), self.log, None)  # type: ignore[arg-type]
+        closer = Closer(None, Sink(), self.log, None)  # type: ignore[arg-type]
         owner = self.row.owner
         self.run(closer.close(self.pk, self.row.attempt, owner, number, outcome, len(outcome.text or "")))
         self._listen()
@@ -391,13 +382,6 @@ class LogMachine(RuleBasedStateMachine):
             assert watcher.reader.done is not None
             assert watcher.reader.done.state == self.row.outcome.state
             assert watcher.reader.needs_fetch or watcher.reader.text == self.row.outcome.text
-
-
-class _Sink:
-    """What closes an answer outside the log; nothing here."""
-
-    async def close(self, pk: UUID, outcome: Outcome) -> list[Any]:
-        return []
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from inference.queue import Queue
 
 
 @pytest.fixture
-async def valkey(valkey_url: str) -> AsyncIterator["redis.asyncio.Redis"]:
+async def store(valkey_url: str) -> AsyncIterator["redis.asyncio.Redis"]:
     async with redis.asyncio.Redis.from_url(valkey_url) as client:
         yield client
 
 
 @pytest.fixture
-def line(valkey: "redis.asyncio.Redis") -> Queue:
-    return Queue(valkey, "m")
+def line(store: "redis.asyncio.Redis") -> Queue:
+    return Queue(store, "m")
 
 
 async def claimed(line: Queue, owner: UUID, *, replica: str = "r", limit: int = 100) -> UUID | None:
@@ -29,15 +29,15 @@ async def claimed(line: Queue, owner: UUID, *, replica: str = "r", limit: int = 
     return None if raw is None else UUID(raw.decode())
 
 
-async def slots(valkey: "redis.asyncio.Redis", replica: str = "r") -> set[str]:
-    return {member.decode() for member in await valkey.zrange(keys.queue_slots("m", replica), 0, -1)}
+async def slots(store: "redis.asyncio.Redis", replica: str = "r") -> set[str]:
+    return {member.decode() for member in await store.zrange(keys.queue_slots("m", replica), 0, -1)}
 
 
-async def expire_slots(valkey: "redis.asyncio.Redis", replica: str = "r") -> None:
+async def expire_slots(store: "redis.asyncio.Redis", replica: str = "r") -> None:
     """As if SLOT_TTL_S had passed without a renewal."""
     name = keys.queue_slots("m", replica)
-    for member in await valkey.zrange(name, 0, -1):
-        await valkey.zincrby(name, -queue.SLOT_TTL_S, member)
+    for member in await store.zrange(name, 0, -1):
+        await store.zincrby(name, -queue.SLOT_TTL_S, member)
 
 
 async def test_first_come_first_served_and_put_again_keeps_its_place(line: Queue) -> None:
@@ -59,45 +59,45 @@ async def test_nothing_is_taken_out_while_no_slot_is_free(line: Queue) -> None:
     assert await claimed(line, owner, replica="other", limit=1) == pks[2]
 
 
-async def test_a_slot_is_released_by_its_owner_only(valkey: "redis.asyncio.Redis", line: Queue) -> None:
+async def test_a_slot_is_released_by_its_owner_only(store: "redis.asyncio.Redis", line: Queue) -> None:
     pk, winner, loser = uuid4(), uuid4(), uuid4()
     for owner in (loser, winner):
         await line.put(pk, 1)
         assert await claimed(line, owner) == pk
     await line.release(pk, loser, "r")
-    assert await slots(valkey) == {f"{pk}:{winner}"}
+    assert await slots(store) == {f"{pk}:{winner}"}
     await line.release(pk, winner, "elsewhere")
-    assert await slots(valkey) == {f"{pk}:{winner}"}
+    assert await slots(store) == {f"{pk}:{winner}"}
     await line.release(pk, winner, "r")
     await line.release(pk, winner, "r")
-    assert await slots(valkey) == set()
+    assert await slots(store) == set()
 
 
 async def test_slots_expire_by_the_servers_time_unless_renewed(
-    valkey: "redis.asyncio.Redis", line: Queue
+    store: "redis.asyncio.Redis", line: Queue
 ) -> None:
     pks, owner, other = [uuid4() for _ in range(3)], uuid4(), uuid4()
     for at, pk in enumerate(pks):
         await line.put(pk, at)
     assert [await claimed(line, who, limit=2) for who in (owner, other)] == pks[:2]
-    now, _ = await valkey.time()
-    scores = [score for _, score in await valkey.zrange(keys.queue_slots("m", "r"), 0, -1, withscores=True)]
+    now, _ = await store.time()
+    scores = [score for _, score in await store.zrange(keys.queue_slots("m", "r"), 0, -1, withscores=True)]
     assert all(now + queue.SLOT_TTL_S - 1 <= score <= now + queue.SLOT_TTL_S for score in scores)
-    await expire_slots(valkey)
+    await expire_slots(store)
     await line.renew("r", owner, [pks[0]])
     assert await claimed(line, owner, limit=1) is None
-    assert await slots(valkey) == {f"{pks[0]}:{owner}"}
+    assert await slots(store) == {f"{pks[0]}:{owner}"}
     assert await claimed(line, owner, limit=2) == pks[2]
 
 
-async def test_renewing_makes_no_slot_anew(valkey: "redis.asyncio.Redis", line: Queue) -> None:
+async def test_renewing_makes_no_slot_anew(store: "redis.asyncio.Redis", line: Queue) -> None:
     await line.renew("r", uuid4(), [uuid4()])
     await line.renew("r", uuid4(), [])
-    assert await slots(valkey) == set()
+    assert await slots(store) == set()
 
 
-async def test_putting_and_releasing_wake_the_dispatchers(valkey: "redis.asyncio.Redis", line: Queue) -> None:
-    async with valkey.pubsub() as channel:
+async def test_putting_and_releasing_wake_the_dispatchers(store: "redis.asyncio.Redis", line: Queue) -> None:
+    async with store.pubsub() as channel:
         await channel.subscribe(keys.queue_channel("m"))
         assert (await channel.get_message(timeout=5))["type"] == "subscribe"
         await line.put(uuid4(), 1)
@@ -107,7 +107,7 @@ async def test_putting_and_releasing_wake_the_dispatchers(valkey: "redis.asyncio
 
 
 async def test_many_at_once_take_each_entry_once_and_no_slot_too_many(
-    valkey: "redis.asyncio.Redis", line: Queue
+    store: "redis.asyncio.Redis", line: Queue
 ) -> None:
     pks = [uuid4() for _ in range(30)]
     for at, pk in enumerate(pks):
@@ -115,7 +115,7 @@ async def test_many_at_once_take_each_entry_once_and_no_slot_too_many(
     owners = [uuid4() for _ in range(40)]
     taken = await asyncio.gather(*(claimed(line, owner, limit=7) for owner in owners))
     assert sorted(filter(None, taken)) == sorted(pks[:7])
-    assert len(await slots(valkey)) == 7
+    assert len(await slots(store)) == 7
 
 
 class Model:
@@ -149,7 +149,7 @@ steps = st.one_of(
 
 
 async def step(
-    valkey: "redis.asyncio.Redis", line: Queue, model: Model, name: str, one: int, two: int
+    store: "redis.asyncio.Redis", line: Queue, model: Model, name: str, one: int, two: int
 ) -> None:
     match name:
         case "put":
@@ -166,13 +166,13 @@ async def step(
             if (one, two) in model.slots:
                 model.slots[one, two] = True
         case "expire":
-            await expire_slots(valkey)
+            await expire_slots(store)
             model.slots = dict.fromkeys(model.slots, False)
         case "lose":
-            await valkey.flushdb()
+            await store.flushdb()
             model.waiting.clear()
             model.slots.clear()
-    assert await slots(valkey) == {f"{PKS[pk]}:{OWNERS[who]}" for pk, who in model.slots}
+    assert await slots(store) == {f"{PKS[pk]}:{OWNERS[who]}" for pk, who in model.slots}
     order = sorted(model.waiting, key=lambda n: (model.waiting[n], str(PKS[n])))
     assert [await line.place(PKS[n]) for n in order] == list(range(len(order)))
 
@@ -180,10 +180,10 @@ async def step(
 @given(st.lists(steps, max_size=30))
 def test_any_order(valkey_url: str, history: list[tuple[str, int, int]]) -> None:
     async def play() -> None:
-        async with redis.asyncio.Redis.from_url(valkey_url) as valkey:
-            await valkey.flushdb()
-            line, model = Queue(valkey, "m"), Model()
+        async with redis.asyncio.Redis.from_url(valkey_url) as store:
+            await store.flushdb()
+            line, model = Queue(store, "m"), Model()
             for name, one, two in history:
-                await step(valkey, line, model, name, one, two)
+                await step(store, line, model, name, one, two)
 
     asyncio.run(play())

@@ -309,6 +309,20 @@ def test_a_batch_without_an_answer_is_sent_again_byte_for_byte() -> None:
     assert second.n_from == 2
 
 
+def test_ids_of_another_model_version_are_kept_nowhere() -> None:
+    answer = answer_of("a")
+    answer.forget_ids()
+    answer.add(Chunk(text="b", ids=[7], tokens=1))
+    answer.end("stop", {})
+    log = Taken()
+    log.open(1, *answer.opening())
+    batch, piece = answer.batch(), answer.piece()
+    assert batch is not None
+    assert piece is not None
+    log.append(batch)
+    assert log.fold().progress == folded(piece).progress == Progress("ab", None, 2)
+
+
 def test_behind_sends_again_from_where_the_log_is() -> None:
     answer = answer_of("a")
     for text in "bc":
