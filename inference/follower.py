@@ -14,6 +14,7 @@ from uuid import UUID
 from inference.core.events import BEFORE_ALL, Delta, EntryId, decode, encode
 from inference.core.reader import is_next
 from inference.hub import Hub
+from inference.seams import RowsDown
 from inference.streams import Entry, ValkeyDown
 
 BUFFER_EVENTS = 256
@@ -26,6 +27,7 @@ SNAPSHOT = b'{"type":"snapshot"'
 FIRST = EntryId(1, 0)
 
 # What Postgres has for a reader whose log is gone: entries newer than an id, the last one `done` if terminal.
+# Raises RowsDown.
 Fallback = Callable[[UUID, EntryId], Awaitable[list[Entry]]]
 
 
@@ -130,7 +132,10 @@ class Follower:
         return merged(state.entries)
 
     async def _read_row(self, *, log_exists: bool = False) -> list[Event]:
-        entries = await self._fallback(self.pk, self.last)
+        try:
+            entries = await self._fallback(self.pk, self.last)
+        except RowsDown:
+            entries = []  # nothing yet
         newer = [Event(entry.id, entry.v) for entry in entries if entry.id > self.last]
         # The reader had the end already: there is nothing to wait for.
         self._ended = bool(entries) and not newer

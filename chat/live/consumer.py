@@ -34,7 +34,7 @@ RECHECK_S = 30
 DOUBT_S = 3
 SOCKETS_A_PERSON = 50
 
-SIGNED_OUT, ORIGIN, PING_LOST, TOO_MANY, TOO_LARGE = 4401, 4403, 4408, 4409, 1009
+SIGNED_OUT, ORIGIN, PING_LOST, TOO_MANY, TOO_LARGE, RESTART = 4401, 4403, 4408, 4409, 1009, 1012
 
 _sockets: Counter[UUID] = Counter()
 
@@ -61,7 +61,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         metrics.SOCKETS.inc()
         self.heard_at = time.monotonic()
         self.credit = Credit()
-        self.subscriptions = Subscriptions(self._send_text, self.credit)
+        self.subscriptions = Subscriptions(self._send_text, self.credit, self._restart)
         await self._join()
         self.watching = asyncio.create_task(self._watch())
         hello = {"ping_s": PING_S, "credit_events": CREDIT_EVENTS, "credit_bytes": CREDIT_BYTES}
@@ -188,6 +188,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
         assert self.person is not None  # noqa: S101 whoever is watched or told has come in
         if not await _in_thread(authentication.session_alive, self.person.session_key, self.person.pk):
             await self.close(SIGNED_OUT)
+
+    async def _restart(self) -> None:
+        """Let the client come back and subscribe again: a fault of ours must not leave it waiting."""
+        await self.close(RESTART)
 
     async def _join(self) -> None:
         try:

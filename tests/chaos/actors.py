@@ -56,8 +56,8 @@ class Actor:
 class EngineActor(Actor):
     """The fake engine, which starts itself and keeps its port."""
 
-    def __init__(self, engine: FakeEngine) -> None:
-        self.name, self.engine = str(engine._fields["name"]), engine
+    def __init__(self, name: str, engine: FakeEngine) -> None:
+        self.name, self.engine = name, engine
         self._killed = True
 
     @property

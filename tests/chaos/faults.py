@@ -97,3 +97,16 @@ def draw(chance: random.Random) -> Fault:
     users = DISPATCHERS if dependency in ENGINES else (*DISPATCHERS, *WEBS)
     process = chance.choice((None, *users))
     return Linked(fault, dependency, process, 0.1 if fault == "cut" else round(chance.uniform(1, 5), 1))
+
+
+def plan(seed: int, mode: str, runs: int) -> list[list[tuple[float, Fault]]]:
+    """What comes with a seed: each round one fault, or two that overlap, and after how many seconds each begins."""
+    chance = random.Random(seed)
+    rounds = []
+    for _ in range(runs):
+        first_s = round(chance.uniform(0.2, 1.5), 1)
+        drawn = [(first_s, draw(chance))]
+        if mode == "double":
+            drawn.append((round(first_s + chance.uniform(0, 1.0), 1), draw(chance)))
+        rounds.append(drawn)
+    return rounds

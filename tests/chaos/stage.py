@@ -4,6 +4,7 @@ Postgres keeps its data and syncs as in production; Valkey keeps nothing. Each p
 """
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -17,7 +18,7 @@ from typing import Self
 
 from benchmarks.product import web_command
 from config.embedded import ports, postgres, processes, valkey
-from tests.chaos.actors import Actor, EngineActor, until
+from tests.chaos.actors import Actor, EngineActor
 from tests.chaos.proxy import Proxy
 from tests.engines.process import FakeEngine
 from tests.rig import catalogue_text
@@ -26,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "only-for-tests"
 ENGINES, DISPATCHERS, WEBS = ("e1", "e2"), ("d1", "d2"), ("web1", "web2")
 LEASE_S = 1
-START_S = 60.0
 
 
 class Stage:
@@ -86,7 +86,7 @@ class Stage:
     async def people(self, count: int) -> list[str]:
         """Tokens of so many new people."""
         made = await self._manage([sys.executable, "-m", "benchmarks.people", str(count)])
-        return [str(token) for token in __import__("json").loads(made)]
+        return [str(token) for token in json.loads(made)]
 
     async def _start(self) -> None:
         who = await asyncio.to_thread(postgres.prepare, self._data, PASSWORD)
@@ -96,7 +96,7 @@ class Stage:
         folder, cache = self._folder / "valkey", self._ports["valkey"]
         self._add("valkey", lambda: valkey.start(folder, *self._at("valkey")), lambda: valkey.answers(cache))
         for name in ENGINES:
-            self.actors[name] = EngineActor(FakeEngine(name=name, seeded=True, first_ms=20))
+            self.actors[name] = EngineActor(name, FakeEngine(name=name, seeded=True, first_ms=20))
         await self._start_actors("postgres", "valkey", *ENGINES)
         await self._start_links()
         for name in WEBS:
@@ -116,7 +116,8 @@ class Stage:
 
     async def _start_links(self) -> None:
         targets = {name: self._ports[name] for name in ("postgres", "valkey")}
-        targets |= {engine._fields["name"]: int(engine.url.rpartition(":")[2]) for engine in self.engines}
+        for name, engine in zip(ENGINES, self.engines, strict=True):
+            targets[name] = int(engine.url.rpartition(":")[2])
         for process in (*WEBS, *DISPATCHERS):
             for name, target in targets.items():
                 link = self.links[process, name] = Proxy(_port(), target)
@@ -184,6 +185,3 @@ def _port() -> int:
     port = ports.free(taken=frozenset(_taken))
     _taken.add(port)
     return port
-
-
-__all__ = ["DISPATCHERS", "ENGINES", "LEASE_S", "START_S", "WEBS", "Stage", "until"]

@@ -42,16 +42,15 @@ class Storm:
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
         ):
             front = Front(session, [stage.url(web) for web in WEBS], self.counts)
-            tokens = await stage.people(PEOPLE)
-            chance = random.Random(self.seed)
+            people = await stage.people(PEOPLE)
             askers = [
-                asyncio.create_task(self._keep_asking(front, tokens, random.Random(f"{self.seed} {number}")))
+                asyncio.create_task(self._keep_asking(front, people, random.Random(f"{self.seed} {number}")))
                 for number in range(self.answers_at_once)
             ]
             await self._recovered(stage, session, time.monotonic())
             try:
-                for number in range(self.runs):
-                    await self._strike(stage, session, chance, number)
+                for number, together in enumerate(faults.plan(self.seed, self.mode, self.runs), 1):
+                    await self._strike(stage, session, number, together)
             finally:
                 self._stopping = True
                 _, late = await asyncio.wait(askers, timeout=RECOVERY_S)
@@ -63,33 +62,32 @@ class Storm:
             await asyncio.to_thread(self._ask_the_stores, stage)
         return self.counts.report(seed=self.seed, mode=self.mode, seconds=round(time.monotonic() - started))
 
-    async def _keep_asking(self, front: Front, tokens: list[str], chance: random.Random) -> None:
+    async def _keep_asking(self, front: Front, people: list[str], chance: random.Random) -> None:
         while not self._stopping:
-            words, gap_ms = chance.randrange(100, 400), chance.choice((10, 15, 25))
-            text = f"{chance.getrandbits(32):08x} [[tokens={words} gap_ms={gap_ms}]]"
-            answer = Answer(front, chance.choice(tokens), text, words, ("ws", "sse"))
+            tokens, gap_ms = chance.randrange(100, 400), chance.choice((10, 15, 25))
+            text = f"{chance.getrandbits(32):08x} [[tokens={tokens} gap_ms={gap_ms}]]"
+            answer = Answer(front, chance.choice(people), text, tokens, ("ws", "sse"))
             self._answers.append(answer)
             await answer.run()
 
     async def _strike(
-        self, stage: Stage, session: aiohttp.ClientSession, chance: random.Random, number: int
+        self,
+        stage: Stage,
+        session: aiohttp.ClientSession,
+        number: int,
+        together: list[tuple[float, faults.Fault]],
     ) -> None:
-        drawn = [faults.draw(chance) for _ in range(2 if self.mode == "double" else 1)]
-        pauses = [chance.uniform(0.2, 1.5), *(chance.uniform(0, 1.0) for _ in drawn[1:])]
-        struck = time.monotonic() + pauses[0]
-        await asyncio.gather(
-            *(self._inflict(stage, fault, sum(pauses[: n + 1])) for n, fault in enumerate(drawn))
-        )
+        struck = time.monotonic()
+        await asyncio.gather(*(self._inflict(stage, fault, after_s) for after_s, fault in together))
         healed = time.monotonic()
         recovered = await self._recovered(stage, session, struck)
         spent = time.monotonic() - healed
         self.counts.recovery_s.append(spent)
-        say(
-            f"{number + 1:3} {time.strftime('%H:%M:%S')} {' + '.join(map(str, drawn))} recovered in {spent:.1f} s"
-        )
+        words = " + ".join(str(fault) for _, fault in together)
+        say(f"{number:3} {time.strftime('%H:%M:%S')} {words} recovered in {spent:.1f} s")
         if not recovered:
             self.counts.broken += 1
-            self.counts.note(f"no recovery from {drawn}: {self._stuck(struck, healed)}")
+            self.counts.note(f"no recovery from {together}: {self._stuck(struck, healed)}")
 
     async def _inflict(self, stage: Stage, fault: faults.Fault, after_s: float) -> None:
         await asyncio.sleep(after_s)

@@ -168,6 +168,21 @@ async def test_while_the_log_is_away_the_checkpoints_are_shown(
     assert reading.reader.text == "abcdefg"
 
 
+async def test_without_log_and_rows_it_waits_for_either(writer: Writer, follow: Follow, rows: Rows) -> None:
+    await writer.open()
+    reading = await follow()
+    await writer.say("ab")
+    await reading.has("ab")
+    rows.away = True
+    await writer.flush()
+    reading.source.must_read()
+    await rows.asked.wait()
+    rows.end(1, "abcd")
+    rows.away = False
+    await reading.ends()
+    assert reading.reader.text == "abcd"
+
+
 async def test_the_log_gone_for_good_the_row_ends_it(writer: Writer, follow: Follow, rows: Rows) -> None:
     await writer.open()
     reading = await follow()
