@@ -1,5 +1,7 @@
 """What breaks while somebody reads, and that the page goes on by itself: every word there, none twice."""
 
+import re
+
 from playwright.async_api import expect
 
 from tests.browser.conftest import Join
@@ -40,7 +42,8 @@ async def test_the_dispatcher_is_killed_and_another_goes_on(join: Join, rig: Rig
     await reading.reads(until(TEXT, 20))
     rig.processes["d1"].kill()
     await waiting.ask("hello")
-    await expect(waiting.answers.last).to_contain_text("you are next")
+    # Which of the two depends on whether another dispatcher on these stores has put the broken answer back by now.
+    await expect(waiting.answers.last).to_contain_text(re.compile("you are next|1 answer before yours"))
     rig.dispatcher("d1")
     await reading.has_exactly(said(TEXT, TOKENS))
     await waiting.has_exactly(said("hello", 40))
