@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib import admin
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -12,7 +13,6 @@ from chat import tree
 from chat.models import Conversation, Dispatcher, Generation
 
 MESSAGES_SHOWN = 200
-LEASE = timedelta(seconds=3)
 
 
 @admin.register(Conversation)
@@ -42,16 +42,13 @@ class GenerationAdmin(ReadOnlyList):
     list_display = ("pk", "state", "error_code", "model", "user", "attempt", "queued", "first_token", "total")
     list_filter = ("state", "priority")
     list_select_related = ("user",)
-    fields = (
-        ("pk", "user", "message"),
-        ("state", "finish_reason", "error_code"),
-        ("model", "model_version", "priority"),
-        ("attempt", "failures", "owner", "waits_for"),
-        ("queued", "first_token", "total", "usage"),
-        ("created_at", "start_by", "deadline_at"),
-        ("claimed_at", "first_token_at", "stop_requested_at", "finished_at", "closed_at"),
+    fields = (  # one a row: several beside each other would overlap, keys are long
+        *("pk", "user", "message", "state", "finish_reason", "error_code"),
+        *("model", "model_version", "priority", "attempt", "failures", "owner", "waits_for"),
+        *("queued", "first_token", "total", "usage", "created_at", "start_by", "deadline_at"),
+        *("claimed_at", "first_token_at", "stop_requested_at", "finished_at", "closed_at"),
     )
-    readonly_fields = tuple(name for row in fields for name in row)
+    readonly_fields = fields
     show_facets = admin.ShowFacets.NEVER
 
     @admin.display(description="Queued")
@@ -81,7 +78,7 @@ class DispatcherAdmin(ReadOnlyList):
     @admin.display(boolean=True)
     def alive(self, dispatcher: Dispatcher) -> bool:
         """Whether it was heard of within its lease."""
-        return timezone.now() - dispatcher.heartbeat_at < LEASE
+        return timezone.now() - dispatcher.heartbeat_at < timedelta(seconds=settings.LEASE_S)
 
 
 def seconds(start: datetime, end: datetime | None) -> str:

@@ -20,6 +20,7 @@ from accounts.models import new_pk
 from chat import notices, statements
 from chat.errors import ClientIdReused, NotFound
 from chat.models import Generation
+from chat.text import title
 from inference import valkey
 from inference.catalogue import Model
 from inference.queue import Queue
@@ -127,7 +128,7 @@ def _parameters(plan: Plan, turn: Turn) -> dict[str, Any]:
         "deadline_s": start_by_s + settings.ANSWER_LIMIT_S,
         "conversation": turn.conversation,
         "starts": plan.conversation is None,
-        "title": " ".join(text.split())[:TITLE_CHARS],
+        "title": title(text, TITLE_CHARS),
         "conversation_model": plan.model.id,
         "message": turn.message if plan.text is not None else None,
         "parent": plan.parent,

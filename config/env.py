@@ -38,6 +38,11 @@ def integer(name: str, default: int | None = None) -> int:
     return _read(name, default, int, "a whole number")
 
 
+def port(name: str, default: int) -> int:
+    """A port that one can listen on."""
+    return _read(name, default, _parse_port, "a port, 1 to 65535")
+
+
 def boolean(name: str, default: bool) -> bool:
     """`1`, `true`, `yes`, `on` or their opposites, in any case."""
     return _read(name, default, _parse_boolean, "one of 1, true, yes, on, 0, false, no, off")
@@ -48,6 +53,13 @@ def words(name: str, default: list[str] | None = None) -> list[str]:
     return _read(
         name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()], "a list, a,b,c"
     )
+
+
+def _parse_port(raw: str) -> int:
+    number = int(raw)
+    if not 0 < number < 65536:
+        raise ValueError(raw)
+    return number
 
 
 def _parse_boolean(raw: str) -> bool:

@@ -23,7 +23,6 @@ from chat.models import Dispatcher
 from inference import catalogue
 from inference.errors import CatalogueError
 
-HEARTBEAT = timedelta(seconds=3)
 PROBE_S = 1.0
 KEPT_S = 1.0
 
@@ -105,7 +104,8 @@ async def _valkey() -> str:
 
 def _dispatcher() -> str:
     # By the database's clock, as the lease itself.
-    alive = Dispatcher.objects.filter(heartbeat_at__gt=Now() - HEARTBEAT)
+    lease = timedelta(seconds=settings.LEASE_S)
+    alive = Dispatcher.objects.filter(heartbeat_at__gt=Now() - lease)
     return "ok" if alive.exists() else "none has a heartbeat"
 
 

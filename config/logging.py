@@ -38,7 +38,11 @@ def configuration(level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            name: {"level": "WARNING"}
-            for name in ("daphne", "aioredis", "channels_redis", "asyncio", "urllib3")
+            # Its lines on refusals have the path, which can hold a key; RequestLog has one for each, without.
+            "django.request": {"level": "ERROR"},
+            **{
+                name: {"level": "WARNING"}
+                for name in ("daphne", "aioredis", "channels_redis", "asyncio", "urllib3")
+            },
         },
     }

@@ -8,6 +8,8 @@ import time
 import uuid
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable
+from os import SEEK_END
+from tempfile import SpooledTemporaryFile
 from typing import Any, cast
 
 import structlog
@@ -41,7 +43,14 @@ class Health(_Layer):
         view = HEALTH.get(request.path)
         if view is None:
             return cast(Answer, self.get_response(request))
-        return view(request) if self.is_async else async_to_sync(view)(request)
+        return self._probed(view, request) if self.is_async else async_to_sync(self._probed)(view, request)
+
+    async def _probed(
+        self, view: Callable[[HttpRequest], Awaitable[HttpResponse]], request: HttpRequest
+    ) -> HttpResponse:
+        response = await view(request)
+        _keep_django_silent(response)
+        return response
 
 
 class RequestLog(_Layer):
@@ -64,6 +73,24 @@ class RequestLog(_Layer):
         return cast(HttpResponseBase, response)
 
 
+class BodyLength(_Layer):
+    """A body sent in chunks has no Content-Length, and limits and parsers go by that: it gets the one it has."""
+
+    def __call__(self, request: HttpRequest) -> Answer:
+        body = getattr(request, "_stream", None)  # over ASGI all of it has come by now, in memory or on disk
+        if isinstance(body, SpooledTemporaryFile) and not request.META.get("CONTENT_LENGTH"):
+            body.seek(0, SEEK_END)
+            if length := body.tell():
+                request.META["CONTENT_LENGTH"] = str(length)
+            body.seek(0)
+        return cast(Answer, self.get_response(request))
+
+
+def _keep_django_silent(response: HttpResponseBase) -> None:
+    """Its own line on a refusal would hold the path, and come with each probe of a service that is not ready."""
+    response._has_been_logged = True  # type: ignore[attr-defined]
+
+
 def _follow(layer: Any, get_response: Callable[[HttpRequest], Any]) -> bool:
     is_async = iscoroutinefunction(get_response)
     if is_async:
@@ -76,6 +103,7 @@ def _note(request: HttpRequest, response: HttpResponseBase, request_id: str, beg
     route = request.resolver_match.route if request.resolver_match else NO_ROUTE
     metrics.answered(str(request.method), route, response.status_code, took_s)
     response["X-Request-ID"] = request_id
+    _keep_django_silent(response)
     level = "error" if response.status_code >= 500 else "info"
     getattr(logger, level)(
         "request_finished",

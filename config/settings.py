@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.Health",
     "config.middleware.RequestLog",
+    "config.middleware.BodyLength",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.StaticFiles",
     "config.csp.PolicyMiddleware",

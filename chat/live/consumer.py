@@ -4,6 +4,7 @@ Parse, call one function of chat, answer. It holds no answer and no text: only p
 """
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from chat.errors import BadFrame, ChatError, FieldError, Invalid, describe, from
 from chat.live import door, metrics
 from chat.live.credit import CREDIT_BYTES, CREDIT_EVENTS, Credit
 from chat.live.subscriptions import MOST, Subscriptions, TooManySubscriptions
+from chat.text import CLIENT_ID
 from chat.writing import Turn
 from inference.core.events import EntryId
 
@@ -213,8 +215,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
 
 def _client_id(client_id: str) -> str:
-    if not 8 <= len(client_id) <= 64:
-        raise Invalid(errors=(FieldError("client_id", "It should have 8 to 64 characters.", 64),))
+    if not re.fullmatch(CLIENT_ID, client_id):
+        reason = "It should have 8 to 64 characters: letters, digits and any of . _ : -"
+        raise Invalid(errors=(FieldError("client_id", reason, 64),))
     return client_id
 
 

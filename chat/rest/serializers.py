@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from chat.models import Conversation, Generation
 from chat.rest.body import Body, CleanText, Key
+from chat.text import CLIENT_ID
 from chat.tree import Shown
 
 
@@ -28,7 +29,7 @@ class ClientId(serializers.RegexField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            r"^[A-Za-z0-9._:-]+$",
+            rf"^{CLIENT_ID}$",
             min_length=8,
             max_length=64,
             help_text="Your own key for this turn: sent again with the same body, it answers the same turn.",

@@ -6,6 +6,8 @@ import secrets
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from config.embedded.processes import StartFailed
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
@@ -18,9 +20,9 @@ class Credentials:
 
 
 def load(path: Path) -> Credentials:
-    """The credentials of this installation, made at the first call."""
+    """The credentials of this installation, made at the first call. Raises StartFailed if they can't be read."""
     if path.exists():
-        return Credentials(**json.loads(path.read_text()))
+        return _read(path)
     lengths = {"secret_key": 48, "admin_password": 12}
     made = Credentials(
         **{each.name: secrets.token_urlsafe(lengths.get(each.name, 24)) for each in fields(Credentials)}
@@ -31,3 +33,13 @@ def load(path: Path) -> Credentials:
         json.dump(asdict(made), file, indent=1)
     fresh.replace(path)
     return made
+
+
+def _read(path: Path) -> Credentials:
+    try:
+        return Credentials(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise StartFailed(
+            f"{path} is not what was written there: {error}. Put it back, for the database opens with it alone; "
+            "`make clean` begins anew, without the conversations."
+        ) from error

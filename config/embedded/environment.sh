@@ -43,6 +43,14 @@ if [ -L .venv ]; then # somebody else's; taken as it is
     exit 0
 fi
 
+if command -v flock >/dev/null; then # two at once would write into one folder
+    exec 9>.data/environment.lock
+    if ! flock -n 9; then
+        echo "  Waiting for another installation into .venv"
+        flock 9
+    fi
+fi
+
 began=$(date +%s)
 if ! [ -x .venv/bin/python ] || ! .venv/bin/python -c '' 2>/dev/null ||
     [ "$(cat .venv/place 2>/dev/null)" != "$PWD" ]; then # scripts in it name its place: moved, it is made anew
@@ -61,8 +69,9 @@ if [ "$(cat ".venv/installed-$kind" 2>/dev/null)" = "$wanted" ]; then
     exit 0
 fi
 printf '  Dependencies (the first time, 1.6 GB or more to download) ... '
-pip() {
-    PIP_ROOT_USER_ACTION=ignore .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@" >>"$log" 2>&1
+pip() { # on a leash: whatever ends this script ends it too
+    PIP_ROOT_USER_ACTION=ignore .venv/bin/python -I config/embedded/leash.py --parent $$ -- \
+        .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@" >>"$log" 2>&1
 }
 : >"$log"
 pip install pip==26.3 || fail

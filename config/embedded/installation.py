@@ -53,7 +53,7 @@ def choose_ports() -> dict[str, Port]:
     """The usual ones (or those of WEB_PORT and so on) where they are free, else others that say why."""
     chosen: dict[str, Port] = {}
     for name, usual in USUAL_PORTS.items():
-        wanted = env.integer(f"{name.upper()}_PORT", usual)
+        wanted = env.port(f"{name.upper()}_PORT", usual)
         number = ports.free(wanted, frozenset(port.number for port in chosen.values()))
         note = f"port {number}" if number == wanted else f"port {number}, because {wanted} is taken"
         chosen[name] = Port(number, note)

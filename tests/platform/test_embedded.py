@@ -113,6 +113,15 @@ def test_secrets_are_made_once_and_closed(tmp_path: Path) -> None:
     assert len(set(json.loads(path.read_text()).values())) == 4
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"secret_key": "x"}'])
+def test_secrets_that_were_broken_are_not_replaced(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "secrets.json"
+    path.write_text(text)
+    with pytest.raises(processes.StartFailed, match=r"secrets\.json .* Put it back"):
+        credentials.load(path)
+    assert path.read_text() == text
+
+
 def test_the_written_catalogue_is_one_that_the_loader_takes(tmp_path: Path) -> None:
     services.write_catalogue(tmp_path / "catalogue.toml", 12345)
     loaded = catalogue.load(tmp_path / "catalogue.toml")

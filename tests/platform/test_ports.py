@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from config import env
 from config.embedded import installation, ports
 
 
@@ -43,3 +44,10 @@ def test_what_was_taken_is_said(listener: socket.socket, monkeypatch: pytest.Mon
         chosen = installation.choose_ports()
     assert chosen["web"].note == f"port {chosen['web'].number}, because {number} is taken"
     assert len({port.number for port in chosen.values()}) == len(installation.USUAL_PORTS)
+
+
+@pytest.mark.parametrize("number", ["0", "65536", "-1", "eighty"])
+def test_what_is_no_port_is_said_with_its_name(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_PORT", number)
+    with pytest.raises(env.SettingError, match=r"WEB_PORT .* 1 to 65535"):
+        installation.choose_ports()

@@ -89,3 +89,12 @@ async def test_a_request_leaves_one_line_with_its_id_and_no_key(
     assert (line["method"], line["route"], line["status"]) == ("GET", "reset/<path:key>", 200)
     assert "a-secret-key" not in caplog.text
     assert "private" not in caplog.text
+
+
+async def test_a_refusal_leaves_one_line_too_and_no_key(caplog: pytest.LogCaptureFixture, dist: Path) -> None:
+    with caplog.at_level(logging.INFO):
+        assert (await AsyncClient().delete("/verify/a-secret-key")).status_code in {403, 405}
+        assert (await AsyncClient().get("/nowhere/a-secret-key")).status_code == 404
+        assert (await AsyncClient().get("/api/v1/conversations/a-secret-key")).status_code == 404
+    assert len([entry for entry in logged(caplog) if entry["event"] == "request_finished"]) == 3
+    assert "a-secret-key" not in caplog.text

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.text import clean
+from chat.text import clean, title
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=40)
 
@@ -42,3 +42,24 @@ def test_twice_is_once(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_good_text_stays_as_it_is(text: str) -> None:
     assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("What is it?", "What is it?"),
+        (" What\n do  bees ", "What do bees"),
+        ("twelve chars", "twelve chars"),
+        ("twelve chars!", "twelve…"),
+        ("Write a long story", "Write a…"),
+        ("a incomprehensibilities", "a incompreh…"),
+        ("incomprehensibilities", "incomprehen…"),
+    ],
+)
+def test_a_title_is_cut_between_words(text: str, shown: str) -> None:
+    assert title(text, 12) == shown
+
+
+@given(ANYTHING, st.integers(1, 60))
+def test_a_title_has_no_more_characters_than_asked(text: str, chars: int) -> None:
+    assert len(title(text, chars)) <= chars
