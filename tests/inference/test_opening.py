@@ -1,4 +1,4 @@
-"""A take-over from an owner that still writes: what it adds between the read and the `open` is not cut off.
+"""A take-over from an owner that still writes: what it adds between the read and the `open` is not cut off."""
 
 from typing import Any
 from uuid import uuid4
