@@ -236,7 +236,9 @@ class Dispatcher:
 
     async def _checkpoint(self) -> None:
         answers = [a.answer for a in self._attempts.values() if a is not None and a.answer is not None]
-        pieces = [(answer, piece) for answer in answers if (piece := answer.piece()) is not None]
+        pieces = [
+            (answer, piece) for answer in answers if answer.may_save and (piece := answer.piece()) is not None
+        ]
         if not pieces:
             return
         try:
