@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from inference.core.values import ReplicaView
 
@@ -29,14 +29,18 @@ class Registry:
         """Every model that has a replica."""
         return {replica.model for replica in self._replicas.values()}
 
-    def candidates(self, model: str) -> list[ReplicaView]:
-        """Ready replicas of a model below their limit by our own count, least loaded first."""
-        free = [
-            replica
-            for pk, replica in self._replicas.items()
-            if replica.model == model and pk in self._ready and self._running[pk] < replica.max_running
-        ]
-        return sorted(free, key=lambda replica: self._running[replica.pk] / replica.max_running)
+    def replicas(self, model: str) -> list[str]:
+        """All replicas of a model, whatever their state."""
+        return [pk for pk, replica in self._replicas.items() if replica.model == model]
+
+    def choose(self, model: str, slots: Mapping[str, int]) -> ReplicaView | None:
+        """The least loaded ready replica that has room by our own count and by the slots taken."""
+
+        def load(replica: ReplicaView) -> float:
+            return max(self._running[replica.pk], slots[replica.pk]) / replica.max_running
+
+        ready = [self._replicas[pk] for pk in self.replicas(model) if pk in self._ready]
+        return min((one for one in ready if load(one) < 1), key=load, default=None)
 
     def took(self, replica: ReplicaView) -> None:
         """An answer of ours runs there."""
