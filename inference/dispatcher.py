@@ -133,7 +133,7 @@ class Dispatcher:
         replicas = self._registry.replicas(model)
         head = read_head(await queue.look(replicas), replicas)
         while head.pk is not None and not self._draining.is_set():
-            pk, replica = head.pk, self._registry.choose(model, head.slots)
+            pk, replica = head.pk, self._registry.choose(model, head.prefix, head.slots)
             if replica is None:
                 return
             raw = await queue.claim(replicas, self.owner, pk, replica.pk, replica.max_running)

@@ -5,7 +5,8 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from inference.core.values import ReplicaView
+from inference.core.policies import Policy, PrefixAffinity
+from inference.core.values import Load, ReplicaView
 
 PROBE_DOWN_S = 0.5
 PROBE_READY_S = 5.0
@@ -22,6 +23,9 @@ class Registry:
         self._ready: set[str] = set()
         self._not_before: dict[str, float] = {}
         self._running: Counter[str] = Counter()
+        self._policies: dict[str, Policy] = {
+            model: PrefixAffinity(self.replicas(model)) for model in self.models
+        }
         self.changed = asyncio.Event()
 
     @property
@@ -33,14 +37,18 @@ class Registry:
         """All replicas of a model, whatever their state."""
         return [pk for pk, replica in self._replicas.items() if replica.model == model]
 
-    def choose(self, model: str, slots: Mapping[str, int]) -> ReplicaView | None:
-        """The least loaded ready replica that has room by our own count and by the slots taken."""
+    def choose(self, model: str, prefix: str, slots: Mapping[str, int]) -> ReplicaView | None:
+        """Where the next answer of a model goes; None while no ready replica has room.
 
-        def load(replica: ReplicaView) -> float:
-            return max(self._running[replica.pk], slots[replica.pk]) / replica.max_running
-
-        ready = [self._replicas[pk] for pk in self.replicas(model) if pk in self._ready]
-        return min((one for one in ready if load(one) < 1), key=load, default=None)
+        What a replica runs is our own count, or the slots taken on it by everybody if those are more.
+        """
+        loads = {
+            pk: Load(max(self._running[pk], slots[pk]), self._replicas[pk].max_running)
+            for pk in self.replicas(model)
+            if pk in self._ready
+        }
+        chosen = self._policies[model].choose(prefix, loads)
+        return None if chosen is None else self._replicas[chosen]
 
     def took(self, replica: ReplicaView) -> None:
         """An answer of ours runs there."""
