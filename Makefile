@@ -3,7 +3,7 @@ SHELL := /bin/sh
 PYTHON_BIN := .venv/bin/python
 PYTEST_WORKERS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help up down clean environment environment-dev check test frontend frontend-test bench-stream bench-router lock
+.PHONY: help up down clean environment environment-dev check test frontend frontend-test bench-stream bench-router chaos lock
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ bench-stream: environment-dev ## streaming's cost beside a direct client; STREAM
 
 bench-router: environment-dev ## how the router keeps conversations at their caches; CONVERSATIONS=1000 SEED=1
 	@$(PYTHON_BIN) -m benchmarks.router
+
+chaos: environment-dev ## kill, pause and cut while readers check each character; RUNS=40 SEED=1 MODE=single|double
+	@$(PYTHON_BIN) -m tests.chaos
 
 lock: environment-dev ## pin again what the requirements*.in ask for
 	@sh config/embedded/lock.sh

@@ -3,10 +3,13 @@
 The one place where memory, inference, limits and rows meet; run_dispatcher wires it.
 """
 
+import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from uuid import UUID
 
 import msgspec
+import structlog
 from psycopg.types.json import Jsonb
 
 from accounts import limits
@@ -31,6 +34,11 @@ from memory.errors import ContextError, MessageTooLong
 
 # A message has at least about this many tokens with its template, so no more of them fit a context.
 LEAST_MESSAGE_TOKENS = 4
+# An answer taken over is not shown before Valkey is there; away for longer, it is taken for lost.
+LOG_WAIT_S = 10.0
+LOG_RETRY_S = 0.25
+
+logger = structlog.get_logger(__name__)
 
 
 class Loader:
@@ -61,17 +69,26 @@ class Loader:
         """What stands, what of it is in checkpoints, whether the log has it, and the request it froze."""
         rows = await self._run("chunks", pk=claim.pk)
         saved = recovery.from_checkpoints([(row[0], row[1], row[2]) for row in rows])
-        logged, request = NOTHING, None
-        try:
-            state = await self._log.read(claim.pk, BEFORE_ALL, count=None)
-            if state.exists:
-                logged = recovery.from_log(state.entries)
-                raw = await self._log.request(claim.pk)
-                request = msgspec.json.decode(raw, type=Request) if raw else None
-        except ValkeyDown:
-            pass
+        logged, request = await self._logged(claim)
         best = max(logged, saved, key=lambda source: source.last)
         return best, saved, best is logged, request
+
+    async def _logged(self, claim: Claim) -> tuple[Recovered, Request | None]:
+        """What the log has, read again while Valkey hesitates: readers may have seen more than the checkpoints hold."""
+        give_up_at = time.monotonic() + min(LOG_WAIT_S, max(claim.seconds_left, 0))
+        while True:
+            try:
+                state = await self._log.read(claim.pk, BEFORE_ALL, count=None)
+                if not state.exists:
+                    return NOTHING, None
+                raw = await self._log.request(claim.pk)
+                request = msgspec.json.decode(raw, type=Request) if raw else None
+                return recovery.from_log(state.entries), request
+            except ValkeyDown as error:
+                logger.warning("load_waits_for_log", error=type(error).__name__)
+                if time.monotonic() > give_up_at:
+                    return NOTHING, None
+                await asyncio.sleep(LOG_RETRY_S)
 
     async def _assemble(self, claim: Claim, owner: UUID, replica: ReplicaView | None) -> Request:
         model = catalogue.current().find(claim.model)

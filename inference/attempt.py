@@ -107,7 +107,7 @@ class Attempt:
         parts = self._parts
         try:
             work = await self._load()
-        except Unavailable as error:
+        except (Unavailable, StreamCut) as error:
             return await self._hand_back_unloaded(error)
         except Refused as error:
             return await self._finish(Outcome("failed", None, error_code=_code(error)))
@@ -231,10 +231,8 @@ class Attempt:
         answer.drop_held()
         progressed = answer.length > len(answer.work.progress.text)
         failures = 0 if progressed else self._claim.failures
-        if isinstance(error, Unavailable):
-            assert self._replica is not None  # noqa: S101 only a replica can be unavailable
-            self._parts.registry.failed(self._replica, error.retry_after_s or 0.0)
-        elif isinstance(error, StreamCut) and not progressed:
+        self._doubt_replica(error)
+        if isinstance(error, StreamCut) and not progressed:
             failures += 1
         if failures >= MAX_FAILURES:
             code = "interrupted" if answer.length else "engine_failed"
@@ -244,10 +242,19 @@ class Attempt:
         await self._settle(answer)
         await self._parts.closer.hand_back(answer, failures)
 
-    async def _hand_back_unloaded(self, error: Unavailable) -> None:
-        if self._replica is not None:
-            self._parts.registry.failed(self._replica, error.retry_after_s or 0.0)
-        await self._parts.closer.hand_back_claim(self._claim, self._parts.owner, self._claim.failures)
+    async def _hand_back_unloaded(self, error: Unavailable | StreamCut) -> None:
+        """The engine failed while its tokens were counted."""
+        self._doubt_replica(error)
+        failures = self._claim.failures + isinstance(error, StreamCut)
+        if failures >= MAX_FAILURES:
+            return await self._finish(Outcome("failed", None, error_code="engine_failed"))
+        await self._parts.closer.hand_back_claim(self._claim, self._parts.owner, failures)
+
+    def _doubt_replica(self, error: InferenceError | None) -> None:
+        """Whoever goes on takes another replica, or waits for this one's next probe: it may be down for all."""
+        if self._replica is not None and isinstance(error, Unavailable | StreamCut):
+            retry_after_s = error.retry_after_s if isinstance(error, Unavailable) else None
+            self._parts.registry.failed(self._replica, retry_after_s or 0.0)
 
     async def _finish(self, outcome: Outcome) -> None:
         attempt = self.answer.attempt if self.answer is not None else self._claim.attempt

@@ -4,6 +4,7 @@ The row first, then the log's `done`, the slot, settlement and follow-up work; e
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from inference.streams import Log, ValkeyDown
 logger = structlog.get_logger(__name__)
 
 RETRY_S = 0.25
+CLOSE_S = 5.0
 
 
 class Closer:
@@ -42,13 +44,19 @@ class Closer:
                 await asyncio.sleep(RETRY_S)
         if won:
             length = len(outcome.text) if outcome.text is not None else len(claim.standing)
-            await self.close(claim.pk, attempt, owner, number, outcome, length)
+            # Readers wait for `done`, and the sweep looks only after as long.
+            give_up_at = time.monotonic() + CLOSE_S
+            while not await self.close(claim.pk, attempt, owner, number, outcome, length):
+                if time.monotonic() > give_up_at:
+                    logger.warning("close_left_to_sweep")
+                    break
+                await asyncio.sleep(RETRY_S)
         return won
 
     async def close(
         self, pk: UUID, attempt: int, owner: UUID | None, number: int | None, outcome: Outcome, length: int
-    ) -> None:
-        """`done` to the log, then what follows. Left to the sweep where a store is away."""
+    ) -> bool:
+        """`done` to the log, then what follows; False where a store is away. The sweep does it again."""
         event = Done(outcome.state, length, outcome.finish_reason, outcome.usage, outcome.error_code)
         purge = outcome.state == "blocked"
         try:
@@ -60,7 +68,9 @@ class Closer:
             waiting = await self._sink.close(pk, outcome)
             await self.put(waiting)
         except (*ValkeyDown, RowsDown) as error:
-            logger.warning("close_left_to_sweep", error=type(error).__name__)
+            logger.warning("close_failed", error=type(error).__name__)
+            return False
+        return True
 
     async def close_again(self, unclosed: Unclosed) -> None:
         """The same, for a row that ended without it."""

@@ -56,6 +56,8 @@ class Dispatcher:
         self._valkey, self._subscriber = valkey, subscriber
         self._registry = registry
         self._lease_s = lease_s
+        # A lease is missed by three heartbeats, never by one that is a moment late.
+        self._beat_s = min(BEAT_S, lease_s / 3)
         self._log = Log(valkey)
         self._ticker = Ticker(self._log, self._trouble)
         self._closer = Closer(rows, sink, self._log, valkey)
@@ -70,6 +72,7 @@ class Dispatcher:
         self._places: dict[UUID, ReplicaView] = {}
         self._wake = {model: asyncio.Event() for model in registry.models}
         self._beating_since: float | None = None
+        self._beat_at = float("-inf")
         self._draining = asyncio.Event()
 
     async def run(self) -> None:
@@ -78,7 +81,9 @@ class Dispatcher:
         loops = [
             self._ticker.run(),
             self._registry.watch(),
-            self._every(BEAT_S, self._beat, jitter=False),
+            self._every(self._beat_s, self._beat, jitter=False),
+            # Apart from the heartbeat: a Valkey that hangs must not make us look dead.
+            self._every(self._beat_s, self._renew, jitter=False),
             self._every(BEAT_S, self._checkpoint, jitter=False),
             self._every(BEAT_S, self._sweep, jitter=True),
             self._listen(),
@@ -216,13 +221,14 @@ class Dispatcher:
             logger.warning("heartbeat_failed")
             return
         self._lease.confirm()
-        self._beating_since = self._beating_since or started
+        if self._beating_since is None or started - self._beat_at > self._lease_s:
+            self._beating_since = started
+        self._beat_at = started
         for pk in stops:
             self._halt(pk, Halt.STOP)
-        await self._sink.renew([a.reservation for a in self._attempts.values() if a is not None])
-        await self._renew_slots()
 
-    async def _renew_slots(self) -> None:
+    async def _renew(self) -> None:
+        await self._sink.renew([a.reservation for a in self._attempts.values() if a is not None])
         by_replica: dict[str, tuple[ReplicaView, list[UUID]]] = {}
         for pk, replica in self._places.items():
             by_replica.setdefault(replica.pk, (replica, []))[1].append(pk)
@@ -262,8 +268,7 @@ class Dispatcher:
             attempt.halt(Halt.FENCED)
 
     async def _sweep(self) -> None:
-        # After a Postgres outage everybody's heartbeat is old: who was cut off as well must not judge.
-        if self._beating_since is None or time.monotonic() - self._beating_since < 2 * self._lease_s:
+        if not self._may_judge():
             return
         try:
             swept = await self._rows.sweep()
@@ -277,6 +282,12 @@ class Dispatcher:
             await self._closer.close_again(unclosed)
         for pk in swept.overdue:
             self._start(pk, None)
+
+    def _may_judge(self) -> bool:
+        """After an outage or a pause everybody's heartbeat may be old: who was cut off as well must not judge."""
+        now = time.monotonic()
+        steady = self._beating_since is not None and now - self._beating_since >= 2 * self._lease_s
+        return steady and now - self._beat_at <= self._lease_s
 
     async def _expire(self, pk: UUID) -> None:
         outcome = Outcome("failed", None, error_code="engine_unavailable")

@@ -14,6 +14,7 @@ from uuid import UUID
 from inference.core.events import BEFORE_ALL, Delta, EntryId, decode, encode
 from inference.core.reader import is_next
 from inference.hub import Hub
+from inference.seams import RowsDown
 from inference.streams import Entry, ValkeyDown
 
 BUFFER_EVENTS = 256
@@ -26,6 +27,7 @@ SNAPSHOT = b'{"type":"snapshot"'
 FIRST = EntryId(1, 0)
 
 # What Postgres has for a reader whose log is gone: entries newer than an id, the last one `done` if terminal.
+# Raises RowsDown.
 Fallback = Callable[[UUID, EntryId], Awaitable[list[Entry]]]
 
 
@@ -49,7 +51,7 @@ class Follower:
         self, hub: Hub, pk: UUID, after: EntryId | None, fallback: Fallback, *, just_queued: bool = False
     ) -> None:
         self.pk = pk
-        self.last = after or BEFORE_ALL
+        self.last = self._after = after or BEFORE_ALL
         self.heard_at = time.monotonic()
         self._hub, self._fallback = hub, fallback
         self._live: deque[Entry] = deque()
@@ -78,7 +80,9 @@ class Follower:
         try:
             await self._hub.listen(self)
             while not self._ended:
-                for event in await self._next():
+                events = await self._next()
+                _heed_cancellation()
+                for event in events:
                     self.last = event.id
                     self._ended = event.is_done
                     yield event
@@ -96,6 +100,7 @@ class Follower:
         entry = self._live.popleft()
         self._live_bytes -= len(entry.v)
         if entry.id <= self.last:
+            self._reads = self._reads or entry.v.startswith(DONE)
             return ()
         if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT) or _begins(self.last, entry.id):
             return (Event(entry.id, entry.v),)
@@ -117,16 +122,20 @@ class Follower:
         if not state.exists or not _follows(self.last, state.entries):
             return await self._read_row(log_exists=state.exists)
         assert state.last is not None  # noqa: S101 a log that exists has a head
-        if state.done and self.last > state.last:
-            return await self._read_row()  # what was shown came from a log that both stores forgot
+        if state.done and not state.entries:
+            self._ended = self.last == state.last == self._after
+            # Not told so by the reader: it was shown more from the row than the log ever got.
+            return [] if self._ended else await self._read_row(log_exists=True)
         # More than one read holds, or the head moved on in between: read again before going live.
         reached = state.entries[-1].id if state.entries else self.last
         self._reads = self._reads or reached < state.last
-        self._ended = state.done and reached >= state.last and not state.entries
         return merged(state.entries)
 
     async def _read_row(self, *, log_exists: bool = False) -> list[Event]:
-        entries = await self._fallback(self.pk, self.last)
+        try:
+            entries = await self._fallback(self.pk, self.last)
+        except RowsDown:
+            entries = []  # nothing yet
         newer = [Event(entry.id, entry.v) for entry in entries if entry.id > self.last]
         # The reader had the end already: there is nothing to wait for.
         self._ended = bool(entries) and not newer
@@ -150,6 +159,13 @@ class Follower:
         self._live.clear()
         self._live_bytes = 0
         self._reads = True
+
+
+def _heed_cancellation() -> None:
+    """Go if we were told to: in Python 3.11 asyncio.wait_for, which the client sends by, may forget it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _begins(last: EntryId, entry: EntryId) -> bool:

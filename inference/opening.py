@@ -74,11 +74,13 @@ class Opening:
     async def _open(self) -> None:
         while True:
             answered = await self._try()
-            if answered.word in {"ok", "dup"}:
+            # Sent again it is `dup` at 0. Further on, the log is that of a claim of ours that Postgres lost.
+            if answered.word in {"ok", "dup"} and answered.number == 0:
                 self._answer.was_opened()
                 return self._opened(self._answer)
             # `done`: the log ended though the row did not (Postgres lost that commit); the row will follow it.
-            if answered.word == "done" or not await self._renew(answered.number):
+            above = self._answer.attempt if answered.word == "dup" else answered.number
+            if answered.word == "done" or not await self._renew(above):
                 return None
 
     async def _reopen(self, above: int) -> None:

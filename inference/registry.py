@@ -4,12 +4,15 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 from inference.core.policies import Policy, PrefixAffinity
 from inference.core.values import Load, ReplicaView
 
 PROBE_DOWN_S = 0.5
 PROBE_READY_S = 5.0
+# One that failed and says that it is well again is taken last for so long: it may be well in words only.
+DOUBT_S = 5.0
 
 
 class Registry:
@@ -22,10 +25,12 @@ class Registry:
         self._healthy = healthy
         self._ready: set[str] = set()
         self._not_before: dict[str, float] = {}
+        self._failed_at: dict[str, float] = {}
         self._running: Counter[str] = Counter()
         self._policies: dict[str, Policy] = {
             model: PrefixAffinity(self.replicas(model)) for model in self.models
         }
+        self._probes = {pk: asyncio.Event() for pk in self._replicas}
         self.changed = asyncio.Event()
 
     @property
@@ -38,7 +43,7 @@ class Registry:
         return [pk for pk, replica in self._replicas.items() if replica.model == model]
 
     def choose(self, model: str, prefix: str, slots: Mapping[str, int]) -> ReplicaView | None:
-        """Where the next answer of a model goes; None while no ready replica has room.
+        """Where the next answer of a model goes, to a doubted one last; None while no ready replica has room.
 
         What a replica runs is our own count, or the slots taken on it by everybody if those are more.
         """
@@ -47,7 +52,9 @@ class Registry:
             for pk in self.replicas(model)
             if pk in self._ready
         }
-        chosen = self._policies[model].choose(prefix, loads)
+        sure = {pk: load for pk, load in loads.items() if not self._doubted(self._replicas[pk])}
+        policy = self._policies[model]
+        chosen = policy.choose(prefix, sure) or policy.choose(prefix, loads)
         return None if chosen is None else self._replicas[chosen]
 
     def took(self, replica: ReplicaView) -> None:
@@ -59,9 +66,15 @@ class Registry:
         self._running[replica.pk] -= 1
 
     def failed(self, replica: ReplicaView, retry_after_s: float = 0.0) -> None:
-        """It could not be reached: out of rotation until a probe succeeds, and not before its own word."""
+        """It broke off or could not be reached: out until a probe succeeds, at once or after its own word."""
+        now = time.monotonic()
         self._ready.discard(replica.pk)
-        self._not_before[replica.pk] = time.monotonic() + retry_after_s
+        self._failed_at[replica.pk] = now
+        self._not_before[replica.pk] = now + retry_after_s
+        self._probes[replica.pk].set()
+
+    def _doubted(self, replica: ReplicaView) -> bool:
+        return time.monotonic() - self._failed_at.get(replica.pk, float("-inf")) < DOUBT_S
 
     async def watch(self) -> None:
         """Probe until cancelled: the ones that are down often, the ready ones now and then."""
@@ -71,7 +84,11 @@ class Registry:
         while True:
             if time.monotonic() >= self._not_before.get(replica.pk, 0.0):
                 await self._probe(replica)
-            await asyncio.sleep(PROBE_READY_S if replica.pk in self._ready else PROBE_DOWN_S)
+            pause_s = PROBE_READY_S if replica.pk in self._ready else PROBE_DOWN_S
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._probes[replica.pk].wait()
+            self._probes[replica.pk].clear()
 
     async def _probe(self, replica: ReplicaView) -> None:
         was_ready = replica.pk in self._ready

@@ -31,9 +31,10 @@ logger = structlog.get_logger(__name__)
 PING_S = 25
 SILENCE_S = 60
 RECHECK_S = 30
+DOUBT_S = 3
 SOCKETS_A_PERSON = 50
 
-SIGNED_OUT, ORIGIN, PING_LOST, TOO_MANY, TOO_LARGE = 4401, 4403, 4408, 4409, 1009
+SIGNED_OUT, ORIGIN, PING_LOST, TOO_MANY, TOO_LARGE, RESTART = 4401, 4403, 4408, 4409, 1009, 1012
 
 _sockets: Counter[UUID] = Counter()
 
@@ -42,6 +43,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     """One socket's life: door, hello, messages, watch, close."""
 
     person: door.Person | None = None
+    doubted_until = 0.0
 
     async def connect(self) -> None:
         """Accept first, so that a refusal has its code."""
@@ -59,7 +61,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         metrics.SOCKETS.inc()
         self.heard_at = time.monotonic()
         self.credit = Credit()
-        self.subscriptions = Subscriptions(self._send_text, self.credit)
+        self.subscriptions = Subscriptions(self._send_text, self.credit, self._restart)
         await self._join()
         self.watching = asyncio.create_task(self._watch())
         hello = {"ping_s": PING_S, "credit_events": CREDIT_EVENTS, "credit_bytes": CREDIT_BYTES}
@@ -100,7 +102,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self._answer("changed", conversation=event["conversation"])
 
     async def sessions_ended(self, event: dict[str, Any]) -> None:
-        """A notice from notices.py: a session of this person ended, perhaps this one."""
+        """A notice from notices.py: a session of this person ended, perhaps this one.
+
+        Django says so just before it deletes the session, so the next looks follow at once.
+        """
+        self.doubted_until = time.monotonic() + DOUBT_S
         await self._leave_if_signed_out()
 
     async def _take(self, message: events.ClientMessage) -> None:
@@ -174,7 +180,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             now = time.monotonic()
             if now - self.heard_at > SILENCE_S:
                 return await self.close(PING_LOST)
-            if now - checked_at > RECHECK_S:
+            if now - checked_at > RECHECK_S or now < self.doubted_until:
                 checked_at = now
                 await self._leave_if_signed_out()
 
@@ -182,6 +188,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
         assert self.person is not None  # noqa: S101 whoever is watched or told has come in
         if not await _in_thread(authentication.session_alive, self.person.session_key, self.person.pk):
             await self.close(SIGNED_OUT)
+
+    async def _restart(self) -> None:
+        """Let the client come back and subscribe again: a fault of ours must not leave it waiting."""
+        await self.close(RESTART)
 
     async def _join(self) -> None:
         try:

@@ -25,10 +25,15 @@ class TooManySubscriptions(Exception):
 
 
 class Subscriptions:
-    """Belongs to one socket; `send` writes one text frame."""
+    """Belongs to one socket; `send` writes one text frame, `broke` ends it: a reader must never wait for nothing."""
 
-    def __init__(self, send: Callable[[str], Awaitable[None]], credit: Credit) -> None:
-        self._send, self._credit = send, credit
+    def __init__(
+        self,
+        send: Callable[[str], Awaitable[None]],
+        credit: Credit,
+        broke: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._send, self._credit, self._broke = send, credit, broke
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
 
     def follow(
@@ -63,6 +68,13 @@ class Subscriptions:
             logger.error("subscription_broke", exc_info=task.exception())
 
     async def _run(self, follower: Follower, model: str) -> None:
+        try:
+            await self._forward(follower, model)
+        except Exception:
+            await self._broke()
+            raise
+
+    async def _forward(self, follower: Follower, model: str) -> None:
         generation = follower.pk
         placing = asyncio.create_task(self._tell_place(generation, model))
         stream = aiter(follower)

@@ -11,7 +11,10 @@ from tests.rig import Rig, catalogue_text, stores_environment
 
 @pytest.fixture(scope="module")
 def _engines() -> Iterator[list[FakeEngine]]:
-    with FakeEngine(gap_ms=5, first_ms=10, tokens=10) as one, FakeEngine(gap_ms=5, first_ms=10, tokens=10) as two:
+    with (
+        FakeEngine(gap_ms=5, first_ms=10, tokens=10) as one,
+        FakeEngine(gap_ms=5, first_ms=10, tokens=10) as two,
+    ):
         yield [one, two]
 
 

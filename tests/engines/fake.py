@@ -5,6 +5,7 @@ It prints {"port": N, "pid": N}, speaks as vLLM or as llama.cpp, and does what p
 
 import argparse
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -209,6 +210,7 @@ def main() -> None:
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE")
     flags = parser.parse_args()
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # a client that hangs up is no fault here
     given = dict(item.split("=", 1) for item in flags.set)
     own = {name: given.pop(name) for name in Settings.__struct_fields__ if name in given}
     machine = Machine(msgspec.convert(own, Settings, strict=False), changed(Plan(), given))

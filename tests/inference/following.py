@@ -24,6 +24,7 @@ from inference.core.events import (
 from inference.core.reader import Action, Reader
 from inference.follower import Follower
 from inference.hub import Hub
+from inference.seams import RowsDown
 from inference.streams import Batch, Entry, Log
 
 WAIT_S = 10.0
@@ -115,9 +116,12 @@ class Rows:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.asked = asyncio.Event()
+        self.away = False
 
     async def __call__(self, pk: UUID, last: EntryId) -> list[Entry]:
         self.asked.set()
+        if self.away:
+            raise RowsDown
         return [entry for entry in self.entries if entry.id > last or entry.v.startswith(follower.DONE)]
 
     def save(self, entry: EntryId, text: str) -> None:

@@ -2,13 +2,13 @@
 
 from uuid import UUID, uuid4
 
-from inference.answer import Answer, Piece
+from inference.answer import Answer, Piece, Work
 from inference.core import recovery
 from inference.core.events import ROW_DONE_N, ROW_SNAPSHOT_N, Done, EntryId, Event, Snapshot, text_parts
 from inference.core.reader import Reader
 from inference.core.values import ChatMessage, Request
 from inference.seams import Outcome, Waiting
-from inference.streams import Answered, Batch
+from inference.streams import Answered, Batch, State
 
 REQUEST = Request("m", [ChatMessage("user", "hello")], 100)
 
@@ -62,6 +62,7 @@ class Owner:
     def __init__(self) -> None:
         self.pk = uuid4()
         self.answer: Answer | None = None
+        self.overtaken = False
 
 
 class Watcher:
@@ -103,3 +104,13 @@ class Sink:
     async def close(self, pk: UUID, outcome: Outcome) -> list[Waiting]:
         """Nobody waits."""
         return []
+
+
+def work_from(state: State, saved: recovery.Recovered) -> Work:
+    """What a claim loads, as chat/runner.py does: from the log or from the checkpoints, whichever has the higher id."""
+    logged = recovery.from_log(state.entries) if state.exists else recovery.NOTHING
+    best = max(logged, saved, key=lambda source: source.last)
+    saved_to = recovery.common(best.progress, saved.progress)
+    stands_on = best.last if best is logged and state.exists else None
+    by_text = best is saved and bool(best.progress.text)
+    return Work(REQUEST, best.progress, *saved_to, opens_with_text=by_text, stands_on=stands_on, end=best.end)

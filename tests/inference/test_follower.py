@@ -168,6 +168,21 @@ async def test_while_the_log_is_away_the_checkpoints_are_shown(
     assert reading.reader.text == "abcdefg"
 
 
+async def test_without_log_and_rows_it_waits_for_either(writer: Writer, follow: Follow, rows: Rows) -> None:
+    await writer.open()
+    reading = await follow()
+    await writer.say("ab")
+    await reading.has("ab")
+    rows.away = True
+    await writer.flush()
+    reading.source.must_read()
+    await rows.asked.wait()
+    rows.end(1, "abcd")
+    rows.away = False
+    await reading.ends()
+    assert reading.reader.text == "abcd"
+
+
 async def test_the_log_gone_for_good_the_row_ends_it(writer: Writer, follow: Follow, rows: Rows) -> None:
     await writer.open()
     reading = await follow()
@@ -252,13 +267,6 @@ async def test_what_comes_during_a_read_is_not_forgotten(
     await reading.has("x" * burst)
 
 
-async def cut_subscriber(valkey: "redis.asyncio.Redis") -> None:
-    """End the one connection that subscribes on this worker's database; the others' are left alone."""
-    database = str(valkey.get_connection_kwargs()["db"])
-    (ours,) = [c for c in await valkey.client_list(_type="pubsub") if c["db"] == database]
-    await valkey.client_kill_filter(_id=ours["id"])
-
-
 async def test_a_lost_subscriber_connection_loses_and_repeats_nothing(
     store: "redis.asyncio.Redis", writer: Writer, follow: Follow
 ) -> None:
@@ -303,6 +311,26 @@ async def test_a_reader_ahead_of_a_log_that_ended_takes_the_row(
     reading = await follow(EntryId(3, 5))
     await reading.ends()
     assert reading.reader.text == "ab"
+
+
+async def test_a_done_below_what_the_checkpoints_showed_still_ends_it(
+    writer: Writer, follow: Follow, rows: Rows
+) -> None:
+    """While Valkey was away more was saved and shown than the log ever got before the answer ended."""
+    await writer.open()
+    reading = await follow()
+    await writer.say("a")
+    await reading.has("a")
+    await writer.flush()
+    rows.save(EntryId(2, 4), "abcd")
+    reading.source.must_read()
+    await reading.has("abcd")
+    writer.text = "abcd"
+    await writer.open(Snapshot(text_parts("abcd")))
+    rows.end(2, "abcd")
+    await writer.finish()
+    await reading.ends()
+    assert (reading.reader.text, reading.reader.done is not None) == ("abcd", True)
 
 
 async def test_the_last_to_leave_ends_the_subscription(
