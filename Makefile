@@ -3,7 +3,7 @@ SHELL := /bin/sh
 PYTHON_BIN := .venv/bin/python
 PYTEST_WORKERS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help up down clean environment environment-dev check test frontend frontend-test bench-stream chaos lock
+.PHONY: help up down clean environment environment-dev check test frontend frontend-test bench-stream bench-router chaos lock
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,9 @@ frontend-test: environment-dev ## type-check and test the web UI
 
 bench-stream: environment-dev ## streaming's cost beside a direct client; STREAMS=1,16,64 SECONDS=20 ASGI_SERVER=daphne
 	@$(PYTHON_BIN) -m benchmarks.stream
+
+bench-router: environment-dev ## how the router keeps conversations at their caches; CONVERSATIONS=1000 SEED=1
+	@$(PYTHON_BIN) -m benchmarks.router
 
 chaos: environment-dev ## kill, pause and cut while readers check each character; RUNS=40 SEED=1 MODE=single|double
 	@$(PYTHON_BIN) -m tests.chaos

@@ -126,7 +126,7 @@ class MembershipInline(TabularInline):  # type: ignore[misc]
 class OrganisationAdmin(LongList):
     """Organisations and who belongs to them."""
 
-    list_display = ("name", "created_at")
+    list_display = ("name", "weight", "created_at")
     search_fields = ("name",)
     readonly_fields = ("created_at",)
     inlines = (MembershipInline,)

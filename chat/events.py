@@ -139,6 +139,11 @@ def encode(message: dict[str, Any]) -> str:
     return _encoder.encode(message).decode()
 
 
+def place_frame(generation: str, place: int, wait_s: float | None) -> str:
+    """Where an answer waits, and how long still, if that is known."""
+    return encode({"type": "place", "generation": generation, "place": place, "wait_s": wait_s})
+
+
 def event_frame(generation: str, entry: str, n_from: int | None, seq: int, v: bytes) -> str:
     """An `event` around the log's own bytes: no JSON is decoded or encoded for it."""
     covers = "" if n_from is None else f',"from":{n_from}'

@@ -4,7 +4,7 @@ Each is one guarded statement in sql/; whoever's UPDATE meets 0 rows has lost th
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from accounts import limits
 from chat.statements import Row, Statements
 from inference.answer import Claim, Piece
 from inference.core.events import text_parts
+from inference.core.fair import Entry
 from inference.core.values import Request
 from inference.seams import Outcome, Swept, Unclosed, Waiting
 
@@ -56,14 +57,16 @@ class Rows:
     async def hand_back(self, pk: UUID, attempt: int, owner: UUID, *, failures: int) -> Waiting | None:
         """Queue it again, or None when it was not ours."""
         rows = await self._run("hand_back", pk=pk, attempt=attempt, owner=owner, failures=failures)
-        return Waiting(pk, *rows[0]) if rows else None
+        found = await waiting(self._run, [pk for (pk,) in rows])
+        return found[0] if found else None
 
     async def sweep(self) -> Swept:
         """What nobody looks after; dispatchers long dead are forgotten on the way."""
         await self._run("forget_dispatchers")
-        swept = Swept([], [], [], [])
+        swept, lost = Swept([], [], [], []), list[UUID]()
         for row in await self._run("sweep", lease_s=self._lease_s):
-            _sort(row, swept)
+            _sort(row, swept, lost)
+        swept.requeue.extend(await waiting(self._run, lost))
         return swept
 
 
@@ -127,8 +130,15 @@ def _claim(pk: UUID, row: Row) -> Claim:
     )
 
 
-def _sort(row: Row, swept: Swept) -> None:
-    kind, pk, model, enqueued_at_ms, attempt, owner, state, finish_reason, error_code, usage, parts = row
+async def waiting(run: Callable[..., Awaitable[list[Row]]], pks: Sequence[UUID]) -> list[Waiting]:
+    """These rows as their queues take them, in the order in which they came."""
+    rows = await run("waiting", pks=list(pks)) if pks else []
+    found = [Waiting(model, Entry(*known)) for model, *known in rows]
+    return sorted(found, key=lambda one: one.entry.enqueued_at_ms)
+
+
+def _sort(row: Row, swept: Swept, lost: list[UUID]) -> None:
+    kind, pk, model, attempt, owner, state, finish_reason, error_code, usage, parts = row
     match kind:
         case "unclosed":
             outcome = Outcome(state, None, 0, finish_reason, error_code, usage)
@@ -138,7 +148,7 @@ def _sort(row: Row, swept: Swept) -> None:
         case "overdue":
             swept.overdue.append(pk)
         case _:
-            swept.requeue.append(Waiting(pk, model, enqueued_at_ms))
+            lost.append(pk)
 
 
 def encoded_counts(counts: dict[UUID, int]) -> str:

@@ -13,7 +13,7 @@ import structlog
 from psycopg.types.json import Jsonb
 
 from accounts import limits
-from chat import notices
+from chat import lifecycle, notices
 from chat.lifecycle import Sink, encoded_counts, parts_text
 from chat.statements import Statements
 from inference import catalogue
@@ -165,4 +165,4 @@ class ClosingSink(Sink):
         )
         if conversation is not None:
             await notices.conversation_changed(user_pk, conversation)
-        return [Waiting(*row[3:]) for row in rows if row[3] is not None]
+        return await lifecycle.waiting(self._run, [row[3] for row in rows if row[3] is not None])

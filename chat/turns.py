@@ -18,6 +18,7 @@ from chat.text import clean
 from chat.writing import Plan, Turn
 from inference import catalogue, keys, valkey
 from inference.catalogue import Model
+from inference.core.fair import Class
 
 logger = structlog.get_logger(__name__)
 
@@ -30,7 +31,7 @@ def begin(
     parent: uuid.UUID | None,
     text: str,
     model: str | None = None,
-    priority: str = "interactive",
+    priority: Class = "interactive",
 ) -> Turn:
     """Send a message and queue its answer, or return what this client id began before.
 

@@ -4,6 +4,7 @@ Only turns.py calls this; what may be written was decided there.
 """
 
 import hashlib
+import math
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -18,16 +19,18 @@ from redis.exceptions import RedisError
 from accounts import limits
 from accounts.models import new_pk
 from chat import notices, statements
-from chat.errors import ClientIdReused, NotFound
+from chat.errors import ClientIdReused, NotFound, Overloaded
 from chat.models import Generation
 from chat.text import title
 from inference import valkey
 from inference.catalogue import Model
-from inference.queue import Queue
+from inference.core.fair import Class, Entry
+from inference.queue import Queue, read_crowd
 
 logger = structlog.get_logger(__name__)
 
 TITLE_CHARS = 60
+LEAST_RETRY_S, MOST_RETRY_S = 2, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Plan:
     client_id: str
     body_hash: bytes
     model: Model
-    priority: str
+    priority: Class
     conversation: uuid.UUID | None
     parent: uuid.UUID | None
     text: str | None = None
@@ -88,27 +91,51 @@ def write(plan: Plan) -> Turn:
         Generation.State.QUEUED,
     )
     try:
-        enqueued_at_ms = _insert(plan, turn)
+        _admit(plan.model)
+        entry = _insert(plan, turn)
     except BaseException:
         limits.release(reservation)
         raise
-    if enqueued_at_ms is None:
+    if entry is None:
         twin = known(plan.user, plan.client_id, plan.body_hash)
         if twin is None:
             raise NotFound
         return twin
     if plan.waits_for is None:
-        transaction.on_commit(lambda: _put(turn.generation, plan.model.id, enqueued_at_ms))
+        transaction.on_commit(lambda: _put(entry, plan.model))
     transaction.on_commit(lambda: notices.tell_conversation_changed(plan.user, turn.conversation))
     return turn
 
 
-def _insert(plan: Plan, turn: Turn) -> int | None:
-    """When it was queued (ms); None where this client id was used before."""
+def _admit(model: Model) -> None:
+    """Raises Overloaded where no more may wait; whoever slips in meanwhile waits in the rows for the sweep."""
+    try:
+        crowd = read_crowd(Queue(valkey.shared(), model.id).crowd())
+    except (RedisError, OSError) as error:
+        logger.warning("admitted_unseen", error=type(error).__name__)
+        return
+    if crowd.waiting >= model.queue_limit:
+        raise Overloaded(min(max(math.ceil(crowd.wait_s or 0), LEAST_RETRY_S), MOST_RETRY_S))
+
+
+def _insert(plan: Plan, turn: Turn) -> Entry | None:
+    """What the queue must know of it; None where this client id was used before."""
     with connection.cursor() as cursor:
         cursor.execute(statements.text("begin"), _parameters(plan, turn))
         row = cursor.fetchone()
-    return None if row is None else int(row[0])
+    if row is None:
+        return None
+    enqueued_at_ms, organisation, weight = row
+    return Entry(
+        pk=turn.generation,
+        klass=plan.priority,
+        sharer=str(organisation or plan.user),
+        user=str(plan.user),
+        weight=weight or 1,
+        enqueued_at_ms=enqueued_at_ms,
+        left_ms=settings.START_BY_S[plan.priority] * 1000,
+        prefix=str(turn.conversation),
+    )
 
 
 def _parameters(plan: Plan, turn: Turn) -> dict[str, Any]:
@@ -137,8 +164,8 @@ def _parameters(plan: Plan, turn: Turn) -> dict[str, Any]:
     }
 
 
-def _put(pk: uuid.UUID, model: str, enqueued_at_ms: int) -> None:
+def _put(entry: Entry, model: Model) -> None:
     try:
-        Queue(valkey.shared(), model).put(pk, enqueued_at_ms)
+        Queue(valkey.shared(), model.id).put([entry], model.queue_limit)
     except (RedisError, OSError) as error:
         logger.warning("put_left_to_sweep", error=type(error).__name__)

@@ -208,6 +208,11 @@ class Answer:
         """Whether the log has everything that was released."""
         return self.opened and not self._pending and self._acked >= self.number
 
+    @property
+    def may_save(self) -> bool:
+        """Whether checkpoints may have it: not while the log that it stands on may still grow under its old owner."""
+        return self.opened or self.stands_on is None
+
     def renew(self, attempt: int) -> None:
         """Go on as a new attempt of our own, from a snapshot of all text: the log was lost, or was ahead of us."""
         self.attempt = attempt

@@ -24,6 +24,8 @@ _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
+QUEUE_LIMIT = 1000
+
 
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How this model is sampled where the request does not say."""
@@ -57,6 +59,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sampling: Sampling = Sampling()
     first_token_timeout_s: _Seconds = Patience().first_token_s
     token_gap_timeout_s: _Seconds = Patience().token_gap_s
+    queue_limit: _Count = QUEUE_LIMIT
     replicas: tuple[ReplicaEntry, ...] = ()
 
 
@@ -74,6 +77,7 @@ class Model(msgspec.Struct, frozen=True):
     system_prompt: str | None
     sampling: Sampling
     patience: Patience
+    queue_limit: int
     replicas: tuple[ReplicaView, ...]
 
 
@@ -125,6 +129,12 @@ def patience(model: str) -> Patience:
     """How long this model's engines may be silent."""
     found = current().find(model)
     return Patience() if found is None else found.patience
+
+
+def queue_limit(model: str) -> int:
+    """How many answers of this model may wait before new ones are refused."""
+    found = current().find(model)
+    return QUEUE_LIMIT if found is None else found.queue_limit
 
 
 def load(path: str | Path) -> Catalogue:
@@ -217,6 +227,7 @@ def _model(path: str, entry: ModelEntry, *, alone: bool) -> Model:
         system_prompt=entry.system_prompt,
         sampling=entry.sampling,
         patience=Patience(entry.first_token_timeout_s, entry.token_gap_timeout_s),
+        queue_limit=entry.queue_limit,
         replicas=tuple(_replica(path, entry, replica) for replica in entry.replicas),
     )
 

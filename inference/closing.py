@@ -11,8 +11,10 @@ from uuid import UUID
 
 import structlog
 
+from inference import catalogue
 from inference.answer import Answer, Claim
 from inference.core.events import Done, encode
+from inference.core.fair import Entry
 from inference.queue import Queue
 from inference.seams import Outcome, Rows, RowsDown, Sink, Unclosed, Waiting
 from inference.streams import Log, ValkeyDown
@@ -91,10 +93,13 @@ class Closer:
         await self._hand_back(claim.pk, claim.attempt, owner, failures)
 
     async def put(self, waiting: Sequence[Waiting]) -> None:
-        """Into their queues; the sweep does it where Valkey is away."""
+        """Into their queues; the sweep does it again where Valkey is away or a queue is full."""
+        by_model: dict[str, list[Entry]] = {}
+        for item in waiting:
+            by_model.setdefault(item.model, []).append(item.entry)
         try:
-            for item in waiting:
-                await Queue(self._valkey, item.model).put(item.pk, item.enqueued_at_ms)
+            for model, entries in by_model.items():
+                await Queue(self._valkey, model).put(entries, catalogue.queue_limit(model))
         except ValkeyDown as error:
             logger.warning("put_left_to_sweep", error=type(error).__name__)
 

@@ -20,7 +20,7 @@ from inference.closing import Closer
 from inference.core.values import ReplicaView
 from inference.engine import Engine
 from inference.opening import Lease
-from inference.queue import Queue
+from inference.queue import Queue, read_head
 from inference.registry import Registry
 from inference.seams import Load, Outcome, Rows, RowsDown, Sink, Transform
 from inference.streams import Answered, Log, ValkeyDown
@@ -126,21 +126,25 @@ class Dispatcher:
         while not self._draining.is_set():
             wake.clear()
             try:
-                while await self._claim_next(queue, model):
-                    pass
+                await self._claim_all(queue, model)
             except ValkeyDown as error:
                 logger.warning("queue_unreachable", error=type(error).__name__)
                 await asyncio.sleep(POLL_S / 4)
             await _wait(wake, POLL_S)
         await asyncio.Event().wait()
 
-    async def _claim_next(self, queue: Queue, model: str) -> bool:
-        for replica in self._registry.candidates(model):
-            raw = await queue.claim(replica.pk, self.owner, replica.max_running)
-            if raw is not None:
-                self._start(UUID(raw.decode()), replica)
-                return True
-        return False
+    async def _claim_all(self, queue: Queue, model: str) -> None:
+        """Take whoever is next as long as a replica has room."""
+        replicas = self._registry.replicas(model)
+        head = read_head(await queue.look(replicas), replicas)
+        while head.pk is not None and not self._draining.is_set():
+            pk, replica = head.pk, self._registry.choose(model, head.prefix, head.slots)
+            if replica is None:
+                return
+            raw = await queue.claim(replicas, self.owner, pk, replica.pk, replica.max_running)
+            head = read_head(raw, replicas)
+            if head.word == "ok":
+                self._start(pk, replica)
 
     def _start(self, pk: UUID, replica: ReplicaView | None) -> None:
         if pk in self._attempts:
@@ -236,7 +240,9 @@ class Dispatcher:
 
     async def _checkpoint(self) -> None:
         answers = [a.answer for a in self._attempts.values() if a is not None and a.answer is not None]
-        pieces = [(answer, piece) for answer in answers if (piece := answer.piece()) is not None]
+        pieces = [
+            (answer, piece) for answer in answers if answer.may_save and (piece := answer.piece()) is not None
+        ]
         if not pieces:
             return
         try:

@@ -24,7 +24,6 @@ ROW_POLL_S = 1.0
 DONE = b'{"type":"done"'
 DELTA = b'{"type":"delta"'
 SNAPSHOT = b'{"type":"snapshot"'
-FIRST = EntryId(1, 0)
 
 # What Postgres has for a reader whose log is gone: entries newer than an id, the last one `done` if terminal.
 # Raises RowsDown.
@@ -102,7 +101,7 @@ class Follower:
         if entry.id <= self.last:
             self._reads = self._reads or entry.v.startswith(DONE)
             return ()
-        if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT) or _begins(self.last, entry.id):
+        if is_next(self.last, entry.id) or entry.v.startswith(SNAPSHOT):
             return (Event(entry.id, entry.v),)
         self._reads = True
         return ()
@@ -166,11 +165,6 @@ def _heed_cancellation() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
-
-
-def _begins(last: EntryId, entry: EntryId) -> bool:
-    """Whether an entry is the first of all, heard by somebody who has nothing."""
-    return last == BEFORE_ALL and entry == FIRST
 
 
 def _follows(last: EntryId, entries: list[Entry]) -> bool:

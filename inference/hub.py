@@ -16,6 +16,7 @@ from redis.asyncio.client import PubSub
 
 from inference import keys
 from inference.core.events import EntryId
+from inference.places import Places
 from inference.streams import Log, ValkeyDown
 
 logger = structlog.get_logger(__name__)
@@ -44,6 +45,7 @@ class Hub:
     def __init__(self, valkey: Redis, subscriber: Redis) -> None:
         self.valkey = valkey
         self.log = Log(valkey)
+        self.places = Places(valkey)
         self._subscriber = subscriber
         self._pubsub: PubSub | None = None
         self._listeners: dict[str, set[Listener]] = defaultdict(set)

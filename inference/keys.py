@@ -35,9 +35,29 @@ def dispatcher_channel(owner: UUID) -> str:
     return f"disp:{owner}"
 
 
-def queue_waiting(model: str) -> str:
-    """Sorted set of pks by the time they were first queued (ms). No expiry: the sweep rebuilds it from rows."""
-    return f"{{q:{model}}}:waiting"
+def queue(model: str) -> str:
+    """What the keys of a model's queue begin with (lua/fair.lua). No expiry: the sweep rebuilds it all from rows."""
+    return f"{{q:{model}}}"
+
+
+def queue_line(model: str, klass: str) -> str:
+    """Hash of the pks that wait in a class: when they were queued, until when, for whom."""
+    return f"{queue(model)}:line:{klass}"
+
+
+def queue_clocks(model: str, klass: str) -> str:
+    """Hash of virtual times: what each sharer, and each user within, has used up. Deleted when nobody waits."""
+    return f"{queue(model)}:clocks:{klass}"
+
+
+def queue_turns(model: str) -> str:
+    """Hash of class to when (ms) it last had a turn, or began to wait for one."""
+    return f"{queue(model)}:turns"
+
+
+def queue_pace(model: str) -> str:
+    """Hash last, ms: how fast slots come free while somebody waits. Expires after an hour without."""
+    return f"{queue(model)}:pace"
 
 
 def queue_slots(model: str, replica: str) -> str:

@@ -60,6 +60,25 @@ class Opening:
         """Open the attempt as it is."""
         self._task = asyncio.create_task(self._open())
 
+    async def begin_where_read(self) -> bool:
+        """Open before the stream begins; False when the log has grown since it was read: it must be read again.
+
+        An owner that lost its lease writes on until this fences it, and its readers have seen that.
+        """
+        await self._lease.fresh()
+        try:
+            answered = await self._once()
+        except ValkeyDown:
+            answered = None
+        if answered is not None and answered.word == "gone" and answered.number:
+            return False
+        if answered is None or answered.word not in {"ok", "dup"}:
+            self.begin()
+            return True
+        self._answer.was_opened()
+        self._opened(self._answer)
+        return True
+
     def again(self, above: int) -> None:
         """Open as a new attempt above one that the log has seen; nothing if an opening is under way."""
         if self._task is None or self._task.done():
@@ -88,19 +107,22 @@ class Opening:
             await self._open()
 
     async def _try(self) -> Answered:
-        answer = self._answer
-        ttl_s = int(max(answer.claim.seconds_left, 0)) + GRACE_TTL_S
         while True:
             await self._lease.fresh()
-            v, x = answer.opening()
-            request = answer.work.request.encoded()
             try:
-                return await self._log.open(
-                    answer.pk, answer.attempt, answer.owner, v, x, request, ttl_s, answer.stands_on
-                )
+                return await self._once()
             except ValkeyDown as error:
                 logger.warning("log_not_opened", error=type(error).__name__)
                 await asyncio.sleep(RETRY_S)
+
+    async def _once(self) -> Answered:
+        answer = self._answer
+        ttl_s = int(max(answer.claim.seconds_left, 0)) + GRACE_TTL_S
+        v, x = answer.opening()
+        request = answer.work.request.encoded()
+        return await self._log.open(
+            answer.pk, answer.attempt, answer.owner, v, x, request, ttl_s, answer.stands_on
+        )
 
     async def _renew(self, above: int) -> bool:
         answer = self._answer

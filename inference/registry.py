@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
-from inference.core.values import ReplicaView
+from inference.core.policies import Policy, PrefixAffinity
+from inference.core.values import Load, ReplicaView
 
 PROBE_DOWN_S = 0.5
 PROBE_READY_S = 5.0
@@ -26,6 +27,9 @@ class Registry:
         self._not_before: dict[str, float] = {}
         self._failed_at: dict[str, float] = {}
         self._running: Counter[str] = Counter()
+        self._policies: dict[str, Policy] = {
+            model: PrefixAffinity(self.replicas(model)) for model in self.models
+        }
         self._probes = {pk: asyncio.Event() for pk in self._replicas}
         self.changed = asyncio.Event()
 
@@ -34,17 +38,24 @@ class Registry:
         """Every model that has a replica."""
         return {replica.model for replica in self._replicas.values()}
 
-    def candidates(self, model: str) -> list[ReplicaView]:
-        """Ready replicas of a model below their limit by our own count, the undoubted first, then the least loaded."""
-        free = [
-            replica
-            for pk, replica in self._replicas.items()
-            if replica.model == model and pk in self._ready and self._running[pk] < replica.max_running
-        ]
-        return sorted(
-            free,
-            key=lambda replica: (self._doubted(replica), self._running[replica.pk] / replica.max_running),
-        )
+    def replicas(self, model: str) -> list[str]:
+        """All replicas of a model, whatever their state."""
+        return [pk for pk, replica in self._replicas.items() if replica.model == model]
+
+    def choose(self, model: str, prefix: str, slots: Mapping[str, int]) -> ReplicaView | None:
+        """Where the next answer of a model goes, to a doubted one last; None while no ready replica has room.
+
+        What a replica runs is our own count, or the slots taken on it by everybody if those are more.
+        """
+        loads = {
+            pk: Load(max(self._running[pk], slots[pk]), self._replicas[pk].max_running)
+            for pk in self.replicas(model)
+            if pk in self._ready
+        }
+        sure = {pk: load for pk, load in loads.items() if not self._doubted(self._replicas[pk])}
+        policy = self._policies[model]
+        chosen = policy.choose(prefix, sure) or policy.choose(prefix, loads)
+        return None if chosen is None else self._replicas[chosen]
 
     def took(self, replica: ReplicaView) -> None:
         """An answer of ours runs there."""

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from inference.answer import Claim, Piece, Work
+from inference.core.fair import Entry
 from inference.core.values import Chunk, ReplicaView
 
 
@@ -27,11 +28,10 @@ class Outcome(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A row that belongs in a model's queue since a time (ms)."""
+    """A row that belongs in a model's queue."""
 
-    pk: UUID
     model: str
-    enqueued_at_ms: int
+    entry: Entry
 
 
 class Unclosed(NamedTuple):

@@ -12,7 +12,6 @@ from chat.live.credit import Credit
 from chat.live.tail import entries_after
 from inference.core.events import EntryId
 from inference.follower import Follower
-from inference.queue import Queue
 from inference.streams import ValkeyDown
 
 logger = structlog.get_logger(__name__)
@@ -92,14 +91,12 @@ class Subscriptions:
             await stream.aclose()  # type: ignore[attr-defined]
 
     async def _tell_place(self, generation: UUID, model: str) -> None:
-        queue = Queue(hub.current().valkey, model)
+        places = hub.current().places
         while True:
             await asyncio.sleep(PLACE_S)
             try:
-                place = await queue.place(generation)
+                place = await places.of(model, generation)
             except ValkeyDown:
                 continue
             if place is not None:
-                await self._send(
-                    events.encode({"type": "place", "generation": str(generation), "place": place})
-                )
+                await self._send(events.place_frame(str(generation), place.place, place.wait_s))

@@ -190,12 +190,15 @@ class Stopping(serializers.Serializer[dict[str, Any]]):
 
 @component("GenerationWithPlace")
 class GenerationWithPlace(GenerationOut):
-    """An answer and, while it is queued, its place."""
+    """An answer and, while it is queued, its place and how long it will wait."""
 
     place = serializers.IntegerField(allow_null=True, read_only=True, help_text="0 is next")
+    expected_wait_s = serializers.FloatField(
+        allow_null=True, read_only=True, help_text="as things go now; null if unknown"
+    )
 
     class Meta(GenerationOut.Meta):
-        fields = (*GenerationOut.Meta.fields, "place")
+        fields = (*GenerationOut.Meta.fields, "place", "expected_wait_s")
         read_only_fields = fields
 
 

@@ -86,8 +86,9 @@ class GenerationView(APIView):
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """How an answer stands."""
         generation = access.generation(person(request), pk)
-        shown = {**shapes.GenerationOut(generation).data, "place": place.of(generation)}
-        return Response(shown)
+        stands = place.of(generation)
+        shown = {"place": stands and stands.place, "expected_wait_s": stands and stands.wait_s}
+        return Response({**shapes.GenerationOut(generation).data, **shown})
 
 
 class StopGeneration(APIView):

@@ -29,4 +29,8 @@ WITH generation AS (
     now() + interval '1 microsecond'
   FROM generation WHERE %(writes_answer)s
 )
-SELECT (extract(epoch FROM created_at) * 1000)::bigint FROM generation
+SELECT (extract(epoch FROM generation.created_at) * 1000)::bigint, home.id, home.weight
+FROM generation LEFT JOIN (
+  SELECT o.id, o.weight FROM accounts_membership AS mine JOIN accounts_organisation AS o ON o.id = mine.organisation_id
+  WHERE mine.user_id = %(user)s ORDER BY mine.created_at, mine.id LIMIT 1
+) AS home ON true

@@ -7,7 +7,7 @@ WITH closed AS (
 ), chunks AS (
   DELETE FROM chat_generationchunk AS chunk USING closed WHERE chunk.generation_id = closed.id
 )
-SELECT c.user_id, c.client_id, m.conversation_id, w.id, w.model, (extract(epoch FROM w.created_at) * 1000)::bigint
+SELECT c.user_id, c.client_id, m.conversation_id, w.id
 FROM closed AS c
 LEFT JOIN chat_message AS m ON m.id = c.message_id
 LEFT JOIN chat_generation AS w ON w.waits_for_id = c.id AND w.state = 'queued'

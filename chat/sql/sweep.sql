@@ -7,7 +7,7 @@ SELECT
       OR (g.start_by < now() AND g.first_token_at IS NULL)))) THEN 'overdue'
     ELSE 'requeue'
   END AS kind,
-  g.id, g.model, (extract(epoch FROM g.created_at) * 1000)::bigint, g.attempt, g.owner, g.state,
+  g.id, g.model, g.attempt, g.owner, g.state,
   g.finish_reason, g.error_code, g.usage, m.parts
 FROM chat_generation AS g LEFT JOIN chat_message AS m ON m.id = g.message_id
 WHERE g.closed_at IS NULL AND (

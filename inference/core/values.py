@@ -89,6 +89,13 @@ class ReplicaView(msgspec.Struct, frozen=True):
     api_key: str = ""
 
 
+class Load(msgspec.Struct, frozen=True):
+    """How many answers a replica runs, and how many it may."""
+
+    running: int
+    limit: int
+
+
 class Patience(msgspec.Struct, frozen=True):
     """How long an engine may be silent: until an answer's first token, and between two tokens."""
 

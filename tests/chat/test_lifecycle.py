@@ -14,6 +14,7 @@ from accounts.models import UsageEntry
 from chat.models import Generation, GenerationChunk, Message
 from inference.seams import Outcome, Swept
 from tests.chat.owned import USAGE, Owned, age, dies, dispatcher, piece, pooled, queued_answer
+from tests.factories.accounts import make_organisation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +36,7 @@ def answer() -> Generation:
 def sweep_kinds(owned: Owned) -> dict[str, set[UUID]]:
     swept: Swept = owned.run(owned.rows.sweep())
     return {
-        "requeue": {waiting.pk for waiting in swept.requeue},
+        "requeue": {waiting.entry.pk for waiting in swept.requeue},
         "unclosed": {unclosed.pk for unclosed in swept.unclosed},
         "overdue": set(swept.overdue),
         "expired": set(swept.expired),
@@ -239,3 +240,23 @@ def test_the_heartbeat_names_what_was_asked_to_stop(owned: Owned) -> None:
     assert owned.run(owned.rows.claim(stops.pk, other)) is None
     owned.run(owned.rows.leave(owner))
     assert owned.run(owned.rows.claim(stops.pk, other)) is not None
+
+
+def test_the_sweep_tells_the_queue_all_that_it_must_know(owned: Owned) -> None:
+    waits, handed, batch = (queued_answer(priority=name) for name in ("api", "interactive", "batch"))
+    Generation.objects.filter(pk__in=[handed.pk, batch.pk]).update(attempt=2)
+    organisation = make_organisation(waits.user, weight=4)
+    for one, seconds in ((waits, 9), (handed, 7), (batch, 5)):
+        age("chat_generation", "created_at", one.pk, seconds)
+    found = {one.entry.pk: one for one in owned.run(owned.rows.sweep()).requeue}
+    assert list(found) == [waits.pk, handed.pk, batch.pk]
+    model, entry = found[waits.pk]
+    assert (model, entry.klass, entry.sharer, entry.user, entry.weight) == (
+        ("smollm2", "api", str(organisation.pk), str(waits.user_id), 4)
+    )
+    assert entry.prefix == str(waits.message.conversation_id)
+    assert 0 < entry.left_ms <= 30_000
+    entry = found[handed.pk].entry
+    assert (entry.klass, entry.sharer, entry.weight) == ("begun", str(handed.user_id), 1)
+    assert 30_000 < entry.left_ms <= 600_000
+    assert found[batch.pk].entry.klass == "batch"

@@ -6,7 +6,7 @@ from itertools import count
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-from accounts.models import User
+from accounts.models import Membership, Organisation, User
 
 PASSWORD = "correct horse battery staple"
 _number = count(1)
@@ -20,6 +20,14 @@ def make_user(email: str = "", *, password: str | None = PASSWORD, **fields: obj
 def make_staff(email: str = "") -> User:
     """A person with every right in the admin."""
     return make_user(email, is_staff=True, is_superuser=True)
+
+
+def make_organisation(*members: User, **fields: object) -> Organisation:
+    """An organisation of these people."""
+    made = Organisation.objects.create(name=f"Organisation {next(_number)}", **fields)
+    for member in members:
+        Membership.objects.create(organisation=made, user=member)
+    return made
 
 
 def session_token(user: User) -> str:

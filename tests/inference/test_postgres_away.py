@@ -11,6 +11,7 @@ import redis.asyncio
 from inference import closing, dispatcher, keys
 from inference.answer import Answer, Claim, Halt, Work
 from inference.closing import Closer
+from inference.core.fair import Entry
 from inference.core.values import ChatMessage, Chunk, Progress, Request
 from inference.dispatcher import Dispatcher
 from inference.seams import RowsDown, Waiting
@@ -36,7 +37,7 @@ class Flaky:
         return self._answer(CLAIM)
 
     async def hand_back(self, pk: UUID, attempt: int, owner: UUID, *, failures: int) -> Waiting:
-        return self._answer(Waiting(pk, "m", 7))
+        return self._answer(Waiting("m", Entry(pk, "begun", "s", "u", 1, 7, 60_000)))
 
     async def checkpoint(self, owner: UUID, pieces: Any) -> set[UUID]:
         if self.stored is None:
@@ -92,7 +93,7 @@ async def test_a_hand_back_is_tried_until_it_is_done(store: "redis.asyncio.Redis
     unused: Any = None
     closer = Closer(rows, unused, unused, store)  # type: ignore[arg-type]
     await closer.hand_back_claim(CLAIM, OWNER, 0)
-    assert await store.zrange(keys.queue_waiting("m"), 0, -1, withscores=True) == [(str(PK).encode(), 7.0)]
+    assert await store.hkeys(keys.queue_line("m", "begun")) == [str(PK).encode()]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ async def watched(well: set[str]) -> AsyncIterator[Registry]:
     registry = Registry(REPLICAS, healthy)
     watching = asyncio.create_task(registry.watch())
     try:
-        await eventually(lambda: len(registry.candidates("m")) == len(well))
+        await eventually(lambda: len(names(registry)) == len(well))
         yield registry
     finally:
         watching.cancel()
@@ -31,8 +31,12 @@ async def watched(well: set[str]) -> AsyncIterator[Registry]:
 
 
 def names(registry: Registry) -> list[str]:
-    """Candidates in order."""
-    return [replica.pk for replica in registry.candidates("m")]
+    """Replicas in the order in which they are chosen while each takes all that it can."""
+    slots, order = {"a": 0, "b": 0}, list[str]()
+    while (chosen := registry.choose("m", "", slots)) is not None:
+        order.append(chosen.pk)
+        slots[chosen.pk] = chosen.max_running
+    return order
 
 
 async def test_a_replica_that_failed_is_out_until_it_is_well():

@@ -8,11 +8,11 @@ from inference import valkey as clients
 from tests.engines.fixtures import eventually
 
 
-async def test_connections_that_the_server_closed_are_not_handed_out(valkey: redis.Redis):
+async def test_connections_that_the_server_closed_are_not_handed_out(valkey_client: redis.Redis):
     client = clients.connect()
     try:
         await asyncio.gather(*(client.ping() for _ in range(5)))
-        valkey.client_kill_filter(skipme=True)
+        valkey_client.client_kill_filter(skipme=True)
         pool = client.connection_pool._available_connections
         assert len(pool) == 5
         await eventually(lambda: all(connection._reader.at_eof() for connection in pool))
@@ -21,9 +21,9 @@ async def test_connections_that_the_server_closed_are_not_handed_out(valkey: red
         await client.aclose()
 
 
-def test_nor_by_the_shared_client(valkey: redis.Redis):
+def test_nor_by_the_shared_client(valkey_client: redis.Redis):
     clients.shared.cache_clear()
     client = clients.shared()
     assert client.ping()
-    valkey.client_kill_filter(skipme=True)
+    valkey_client.client_kill_filter(skipme=True)
     assert client.ping()

@@ -9,7 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from chat.models import Generation
-from inference import valkey
+from inference import keys, valkey
+from inference.core.fair import Entry
 from inference.queue import Queue
 from tests.factories.chat import make_branch, make_conversation, make_generation, make_message
 
@@ -145,13 +146,17 @@ def test_a_message_shows_its_newest_generation(api: Client, ada: User) -> None:
 def test_a_queued_generation_has_its_place(api: Client, ada: User) -> None:
     _, answer = make_branch(make_conversation(ada), 2)
     before, queued = make_generation(answer), make_generation(answer, Generation.State.QUEUED)
-    queue = Queue(valkey.shared(), "smollm2")
-    queue.put(before.pk, 1)
-    queue.put(queued.pk, 2)
+    entries = [
+        Entry(one.pk, "interactive", str(n), str(n), 1, n, 60_000) for n, one in enumerate((before, queued))
+    ]
+    Queue(valkey.shared(), "smollm2").put(entries, 10)
     shown = api.get(f"/api/v1/generations/{queued.pk}").json()
     assert (shown["pk"], shown["message"], shown["state"]) == (str(queued.pk), str(answer.pk), "queued")
-    assert shown["place"] == 1
-    assert api.get(f"/api/v1/generations/{before.pk}").json()["place"] is None
+    assert (shown["place"], shown["expected_wait_s"]) == (1, None)
+    valkey.shared().hset(keys.queue_pace("smollm2"), "ms", 1500)
+    assert api.get(f"/api/v1/generations/{queued.pk}").json()["expected_wait_s"] == 3.0
+    ended = api.get(f"/api/v1/generations/{before.pk}").json()
+    assert (ended["place"], ended["expected_wait_s"]) == (None, None)
 
 
 @pytest.mark.parametrize("length", [50, 400])

@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.models import User
+from accounts.models import User, new_pk
 from chat.models import Conversation, Generation, Message
+from inference import catalogue, keys, valkey
+from inference.core.fair import Entry
+from inference.queue import Queue
+from tests.factories.accounts import make_organisation
 from tests.factories.chat import make_branch, make_conversation, make_generation
 
 JSON = "application/json"
@@ -151,3 +155,28 @@ def test_stop_asks_a_running_answer(api: Client, ada: User) -> None:
     assert api.generic("POST", f"/api/v1/generations/{running.pk}/stop").json()["state"] == "running"
     running.refresh_from_db()
     assert running.stop_requested_at is not None
+
+
+def test_a_turn_is_queued_under_its_person_and_organisation(
+    api: Client, ada: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    first, second = make_organisation(ada, weight=3), make_organisation(ada)
+    with django_capture_on_commit_callbacks(execute=True):
+        turn = send(api).json()
+    line = valkey.shared().hgetall(keys.queue_line(turn["model"], "interactive"))
+    _, _, weight, sharer, user, prefix = line[turn["generation"].encode()].decode().split("|")
+    assert (weight, sharer, user, prefix) == ("3", str(first.pk), str(ada.pk), turn["conversation"])
+    assert first.pk != second.pk
+
+
+def test_a_full_queue_refuses_new_turns_in_words_and_writes_nothing(api: Client) -> None:
+    model = catalogue.current().default
+    known = send(api)
+    entries = [Entry(new_pk(), "batch", "s", "u", 1, n, 60_000) for n in range(model.queue_limit)]
+    Queue(valkey.shared(), model.id).put(entries, model.queue_limit)
+    valkey.shared().hset(keys.queue_pace(model.id), "ms", 20)
+    refused = send(api, client_id="client-2")
+    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert refused["Retry-After"] == str(refused.json()["retry_after_s"]) == "21"
+    assert Generation.objects.count() == 1
+    assert send(api).json() == known.json()
