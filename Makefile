@@ -15,7 +15,7 @@ down: ## stop what `make up` started, from another terminal or after a kill
 	@if [ -x $(PYTHON_BIN) ]; then $(PYTHON_BIN) -m config.embedded.down; else echo "Parley is not running."; fi
 
 clean: down ## stop, then remove .data, .venv, node_modules and what was built (all conversations too)
-	@rm -rf .data .venv .cache frontend/dist frontend/node_modules
+	@rm -rf .data .venv .cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache frontend/dist frontend/node_modules
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 environment:
