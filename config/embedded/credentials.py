@@ -1,5 +1,6 @@
 """What only this installation knows: made once, kept in `.data/secrets.json`, readable by its owner alone."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -17,6 +18,11 @@ class Credentials:
     database_password: str
     valkey_password: str
     admin_password: str
+
+    @property
+    def engine_key(self) -> str:
+        """What the embedded engine asks for."""
+        return hashlib.sha256(f"engine {self.secret_key}".encode()).hexdigest()
 
 
 def load(path: Path) -> Credentials:

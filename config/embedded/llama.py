@@ -13,6 +13,8 @@ ALIAS = "smollm2"
 SLOTS = 4
 CONTEXT_TOKENS = 2048
 MOST_THREADS = 4
+# Without a key every web page open on this machine could use the engine: its CORS allows all origins.
+KEY_VARIABLE = "ENGINE_API_KEY"
 
 
 def weights() -> Path:
@@ -37,6 +39,7 @@ def serve(port: int) -> None:
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.endpoint_metrics = parameters.endpoint_slots = True
+    parameters.api_keys = [key] if (key := os.environ.get(KEY_VARIABLE)) else []
     server = xllamacpp.Server(parameters)  # serves from threads of its own while it is referenced
     threading.Event().wait()
     del server

@@ -1,6 +1,5 @@
 """The children of `make up`, each as a Service: command, settings, place in the order of the end."""
 
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,10 +34,10 @@ def cache(port: int, password: str) -> Service:
     return Service("valkey", lambda: valkey.start(folder, port, log("valkey"), password), CACHE)
 
 
-def engine(port: int) -> Service:
+def engine(port: int, settings: Mapping[str, str]) -> Service:
     """SmolLM2 on llama.cpp."""
     command = python("-m", "config.embedded.llama", "--port", str(port))
-    return _service("engine", command, os.environ, MODELS)
+    return _service("engine", command, settings, MODELS)
 
 
 def encoder(port: int, settings: Mapping[str, str]) -> Service:
@@ -94,6 +93,7 @@ continues = ["text"]
 id = "local-1"
 url = "http://127.0.0.1:{engine_port}"
 max_running = {llama.SLOTS}
+api_key_env = "{llama.KEY_VARIABLE}"
 keeps_connections = false
 """
     tomllib.loads(text)

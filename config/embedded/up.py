@@ -34,6 +34,7 @@ class Start:
         self.address = f"http://localhost:{self._ports['web'].number}"
         self.settings = installation.environment(
             SECRET_KEY=self._credentials.secret_key,
+            ENGINE_API_KEY=self._credentials.engine_key,
             PUBLIC_URL=env.text("PUBLIC_URL", self.address),
             ENCODER_URL=env.text("ENCODER_URL", f"http://127.0.0.1:{self._ports['encoder'].number}"),
         )
@@ -83,7 +84,9 @@ class Start:
                 return
             port = self._ports["engine"]
             notes.append(port.note)
-            self._wait(services.engine(port.number), lambda: _is_ok(port.number, "/health"), 120)
+            self._wait(
+                services.engine(port.number, self.settings), lambda: _is_ok(port.number, "/health"), 120
+            )
             services.write_catalogue(installation.CATALOGUE, port.number)
             self.settings["CATALOGUE"] = str(installation.CATALOGUE)
 
