@@ -122,10 +122,14 @@ def test_secrets_that_were_broken_are_not_replaced(tmp_path: Path, text: str) ->
     assert path.read_text() == text
 
 
-def test_the_written_catalogue_is_one_that_the_loader_takes(tmp_path: Path) -> None:
+def test_the_written_catalogue_is_one_that_the_loader_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGINE_API_KEY", "only-ours")
     services.write_catalogue(tmp_path / "catalogue.toml", 12345)
     loaded = catalogue.load(tmp_path / "catalogue.toml")
     assert [replica.url for replica in loaded.replicas] == ["http://127.0.0.1:12345"]
+    assert [replica.api_key for replica in loaded.replicas] == ["only-ours"]
     assert loaded.default.id == "smollm2"
 
 
