@@ -15,7 +15,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -145,6 +145,8 @@ class Process:
 class Rig:
     """`processes` by name (web, web2, d1, d2); start what a test needs, everything ends with the block."""
 
+    running: "ClassVar[Rig | None]" = None
+
     def __init__(self, environment: dict[str, str], catalogue: Path, logs: Path, **settings: Any) -> None:
         self.environment = {
             **environment,
@@ -197,9 +199,16 @@ class Rig:
         return "\n".join(f"== {p.name}\n{p.written()}" for p in self.processes.values())
 
     def _start(self, name: str, command: Sequence[str]) -> Process:
+        self._take_over()
         if name not in self.processes:
             self.processes[name] = Process(name, command, self.environment, self._logs)
         return self.processes[name].start()
+
+    def _take_over(self) -> None:
+        """One rig runs at a time: dispatchers of two would answer each other's turns, for they share the stores."""
+        if Rig.running is not None and Rig.running is not self:
+            Rig.running.end_others()
+        Rig.running = self
 
     def __enter__(self) -> Self:
         return self
@@ -207,8 +216,7 @@ class Rig:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in self.processes.values():
-            process.kill()
+        self.end_others()
 
 
 class Client:
