@@ -1,15 +1,20 @@
 """Commands and the Celery app: the administrator, the trial turn's traces, the log."""
 
 import logging
+import subprocess
+import sys
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from accounts.models import User
 from config import trial
 from config.embedded import ports
+from config.management.commands import prepare_database
+from tests.rig import ROOT, START_S, stores_environment, wait_for
 
 
 @pytest.mark.django_db
@@ -52,3 +57,21 @@ def test_celery_is_ours_and_leaves_the_log_alone() -> None:
     handlers = logging.getLogger().handlers[:]
     app.log.setup(loglevel="INFO", redirect_stdouts=False)
     assert logging.getLogger().handlers == handlers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_that_migrate_at_once_one_waits() -> None:
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [prepare_database.MIGRATIONS_LOCK])
+        command = [sys.executable, "manage.py", "prepare_database"]
+        environment = {**stores_environment(), "DJANGO_SETTINGS_MODULE": "config.settings"}
+        second = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: cursor.execute(waiting).fetchone() != (0,), "it to wait", START_S)
+            assert second.poll() is None
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [prepare_database.MIGRATIONS_LOCK])
+            assert second.wait(START_S) == 0
+        finally:
+            second.kill()
+            second.wait()
