@@ -30,7 +30,8 @@ from inference.core.events import EntryId
 
 logger = structlog.get_logger(__name__)
 
-PING_S = 25
+# Proxies cut what is silent for 30 s; ours and their clocks may differ.
+PING_S = 15
 SILENCE_S = 60
 RECHECK_S = 30
 DOUBT_S = 3
